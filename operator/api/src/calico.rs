@@ -1,0 +1,72 @@
+//! Names in Calico's API. Kinds are ours, so that the plan need not know whether the
+//! cluster serves `crd.projectcalico.org/v1` or native `projectcalico.org/v3`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub const GROUP_V1: &str = "crd.projectcalico.org";
+pub const GROUP_V3: &str = "projectcalico.org";
+pub const GROUP_MIGRATION: &str = "migration.projectcalico.org";
+/// Name of Calico's singletons.
+pub const DEFAULT: &str = "default";
+/// Handle under which Calico books the four addresses HNS keeps of every Windows block.
+pub const WINDOWS_RESERVED_HANDLE: &str = "windows-reserved-ipam-handle";
+
+/// The Calico resources whose fields the operator sets.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
+pub enum CalicoKind {
+    /// `IPAMConfig` in v1, `IPAMConfiguration` in v3.
+    #[serde(rename = "IPAMConfiguration")]
+    IpamConfiguration,
+    #[serde(rename = "IPPool")]
+    IpPool,
+    FelixConfiguration,
+}
+
+impl CalicoKind {
+    /// The name users know, as the v3 API spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::IpamConfiguration => "IPAMConfiguration",
+            Self::IpPool => "IPPool",
+            Self::FelixConfiguration => "FelixConfiguration",
+        }
+    }
+}
+
+/// Which form of Calico's API holds the truth in this cluster.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
+pub enum CalicoApi {
+    /// `crd.projectcalico.org/v1` custom resources (every manifest install to date).
+    #[serde(rename = "crd.projectcalico.org/v1")]
+    V1,
+    /// Native `projectcalico.org/v3` custom resources (Calico v3.32 and later).
+    #[serde(rename = "projectcalico.org/v3")]
+    V3,
+}
+
+impl CalicoApi {
+    pub const fn group(self) -> &'static str {
+        match self {
+            Self::V1 => GROUP_V1,
+            Self::V3 => GROUP_V3,
+        }
+    }
+
+    pub const fn version(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V3 => "v3",
+        }
+    }
+
+    /// Kind and plural under which this form serves `kind`.
+    pub const fn served(self, kind: CalicoKind) -> (&'static str, &'static str) {
+        match (self, kind) {
+            (Self::V1, CalicoKind::IpamConfiguration) => ("IPAMConfig", "ipamconfigs"),
+            (Self::V3, CalicoKind::IpamConfiguration) => ("IPAMConfiguration", "ipamconfigurations"),
+            (_, CalicoKind::IpPool) => ("IPPool", "ippools"),
+            (_, CalicoKind::FelixConfiguration) => ("FelixConfiguration", "felixconfigurations"),
+        }
+    }
+}

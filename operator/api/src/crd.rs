@@ -1,0 +1,34 @@
+//! The CustomResourceDefinition as it is shipped.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::CustomResourceExt;
+use serde_json::Value;
+
+use crate::WindowsNodeConfig;
+
+/// Where the API server keeps the CRD; `windows-node-operator crd` prints it.
+pub fn custom_resource_definition() -> Value {
+    let crd: CustomResourceDefinition = WindowsNodeConfig::crd();
+    let mut value = serde_json::to_value(crd).unwrap_or(Value::Null);
+    tidy(&mut value);
+    value
+}
+
+/// Makes the derived schema what an API server takes without a warning: it knows `int32` and `int64`
+/// only, and a property that may be left out need not be nullable too, or `null` would be stored.
+fn tidy(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            let unknown = |f: &Value| f.as_str().is_some_and(|f| f.starts_with("uint") || f == "double");
+            if map.get("format").is_some_and(unknown) {
+                map.remove("format");
+            }
+            if map.get("nullable") == Some(&Value::Bool(true)) {
+                map.remove("nullable");
+            }
+            map.values_mut().for_each(tidy);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}

@@ -1,0 +1,14 @@
+//! The vocabulary of the operator: the `WindowsNodeConfig` API and every name that
+//! crosses a process boundary (groups, labels, reasons, field managers), each once.
+//!
+//! Nothing here decides anything; `wn-plan` does. Black-box tests depend on this crate only.
+
+pub mod calico;
+pub mod crd;
+pub mod names;
+pub mod reasons;
+pub mod spec;
+pub mod status;
+
+pub use spec::{WindowsNodeConfig, WindowsNodeConfigSpec};
+pub use status::WindowsNodeConfigStatus;

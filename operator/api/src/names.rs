@@ -1,0 +1,104 @@
+//! Names the operator writes into or looks for in a cluster. A name used twice is wrong once.
+
+/// API group and version of `WindowsNodeConfig`.
+pub const GROUP: &str = "windowsnode.dev";
+pub const VERSION: &str = "v1alpha1";
+pub const KIND: &str = "WindowsNodeConfig";
+/// The only name a `WindowsNodeConfig` may have, as Calico's own singletons.
+pub const SINGLETON: &str = "default";
+/// Reporter of Events, and prefix of every field manager.
+pub const OPERATOR: &str = "windows-node-operator";
+/// Put on the CR while there is something in the cluster to give back.
+pub const FINALIZER: &str = "windowsnode.dev/restore";
+
+/// One server-side-apply field manager a concern, so that `managedFields` says what wrote a field.
+pub mod managers {
+    pub const IPAM: &str = "windows-node-operator/ipam";
+    pub const IP_POOL: &str = "windows-node-operator/ippool";
+    pub const FELIX: &str = "windows-node-operator/felix";
+    pub const NODE_AGENT: &str = "windows-node-operator/node-agent";
+    pub const KUBE_PROXY: &str = "windows-node-operator/kube-proxy";
+    pub const STATUS: &str = "windows-node-operator/status";
+    pub const FINALIZER: &str = "windows-node-operator/finalizer";
+
+    /// Is `manager` one of ours?
+    pub fn is_ours(manager: &str) -> bool {
+        manager.starts_with(concat!("windows-node-operator", "/"))
+    }
+}
+
+/// Managers that reconcile what they wrote although some of them write by plain updates:
+/// taking a field from one of them starts a fight, so it is a conflict, not drift.
+/// `operator` is tigera/operator (client-go names a manager after the binary).
+pub const RECONCILING_MANAGERS: &[&str] = &[
+    "argocd-controller",
+    "argocd-application-controller",
+    "fleetagent",
+    "flux",
+    "helm",
+    "helm-controller",
+    "kustomize-controller",
+    "operator",
+    "pulumi-kubernetes",
+    "terraform-provider-kubernetes",
+    "tigera-operator",
+];
+
+pub mod labels {
+    pub const OS: &str = "kubernetes.io/os";
+    pub const WINDOWS: &str = "windows";
+    pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+    pub const COMPONENT: &str = "app.kubernetes.io/component";
+    pub const PART_OF: &str = "app.kubernetes.io/part-of";
+    /// What Calico's and sig-windows-tools' own DaemonSets carry, so every tool finds the pods.
+    pub const K8S_APP: &str = "k8s-app";
+    /// Value of `MANAGED_BY` on what tigera/operator reconciles.
+    pub const TIGERA_OPERATOR: &str = "tigera-operator";
+}
+
+pub mod annotations {
+    /// Checksum of all a pod reads from outside its template: changes roll the DaemonSet.
+    pub const CONFIG_CHECKSUM: &str = "windowsnode.dev/config-checksum";
+}
+
+pub mod node_agent {
+    pub const DAEMON_SET: &str = "calico-node-windows";
+    pub const SERVICE_ACCOUNT: &str = "calico-node-windows";
+    /// `calico-node` asks for tokens of this account for the CNI plugin's kubeconfig.
+    pub const CNI_SERVICE_ACCOUNT: &str = "calico-cni-plugin";
+    pub const CONFIG_MAP: &str = "calico-node-windows-cni";
+    pub const CONFIG_KEY: &str = "config";
+}
+
+pub mod kube_proxy {
+    pub const DAEMON_SET: &str = "kube-proxy-windows";
+    pub const SERVICE_ACCOUNT: &str = "kube-proxy-windows";
+    pub const CONFIG_MAP: &str = "kube-proxy-windows-scripts";
+    pub const SCRIPT_KEY: &str = "start.ps1";
+    pub const CONTAINER: &str = "kube-proxy";
+}
+
+/// tigera/operator's own objects.
+pub mod tigera {
+    pub const GROUP: &str = "operator.tigera.io";
+    pub const INSTALLATION: &str = "default";
+    pub const NAMESPACE: &str = "tigera-operator";
+    pub const SERVICES_ENDPOINT: &str = "kubernetes-services-endpoint";
+    pub const ENDPOINT_HOST: &str = "KUBERNETES_SERVICE_HOST";
+    pub const ENDPOINT_PORT: &str = "KUBERNETES_SERVICE_PORT";
+}
+
+/// Kubernetes minors the operator is tested against. The floor is the oldest minor with
+/// every API we write in its final form; the ceiling the newest one released.
+pub const KUBERNETES_MINORS: std::ops::RangeInclusive<u32> = 29..=37;
+/// Calico minors whose Windows command lines are known.
+pub const CALICO_MINORS: std::ops::RangeInclusive<u32> = 27..=33;
+
+/// Lowest VXLAN network identifier Windows HNS accepts (Calico's `dataplane_windows.go`).
+pub const MIN_VXLAN_VNI: i32 = 4096;
+/// Highest 24-bit VXLAN network identifier.
+pub const MAX_VXLAN_VNI: i32 = 16_777_215;
+/// The only UDP port Windows HNS encapsulates on with Calico.
+pub const VXLAN_PORT: i32 = 4789;
+/// Most nodes listed in the status.
+pub const NODE_LIST_LIMIT: usize = 50;

@@ -1,0 +1,116 @@
+//! Condition types and the reasons they take: stable, part of the API, listed nowhere else.
+
+/// Condition types of `WindowsNodeConfig`, in the order they are written.
+pub mod conditions {
+    pub const READY: &str = "Ready";
+    pub const RECONCILING: &str = "Reconciling";
+    pub const STALLED: &str = "Stalled";
+    pub const INPUTS_DISCOVERED: &str = "InputsDiscovered";
+    pub const CALICO_CONFIGURED: &str = "CalicoConfigured";
+    pub const NODE_AGENT_AVAILABLE: &str = "NodeAgentAvailable";
+    pub const KUBE_PROXY_AVAILABLE: &str = "KubeProxyAvailable";
+    pub const NODES_READY: &str = "NodesReady";
+
+    pub const ALL: &[&str] = &[
+        READY,
+        RECONCILING,
+        STALLED,
+        INPUTS_DISCOVERED,
+        CALICO_CONFIGURED,
+        NODE_AGENT_AVAILABLE,
+        KUBE_PROXY_AVAILABLE,
+        NODES_READY,
+    ];
+}
+
+macro_rules! reasons {
+    ($($(#[doc = $doc:literal])+ $name:ident),+ $(,)?) => {
+        /// Why a condition has its status.
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        pub enum Reason { $($(#[doc = $doc])+ $name),+ }
+
+        impl Reason {
+            /// Every reason, for documentation and tests.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => stringify!($name)),+ }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Everything the condition speaks of is as it should be.
+    AsExpected,
+    /// The spec is refused; nothing was written anywhere.
+    InvalidSpec,
+    /// `mode: Observe`: differences are reported, nothing is written.
+    ObserveOnly,
+    /// The condition waits for an earlier one to become True.
+    WaitingForPrecondition,
+    /// Work is under way.
+    Progressing,
+    /// A write to the API server failed; it is tried again.
+    ApplyFailed,
+    /// A value Windows nodes need could not be found anywhere.
+    InputMissing,
+    /// The value found cannot be right.
+    InputInvalid,
+    /// No form of Calico's API is served.
+    CalicoNotInstalled,
+    /// Calico's version has no known Windows command line.
+    CalicoVersionUnsupported,
+    /// A DatastoreMigration runs, so nothing is written to Calico.
+    MigrationRunning,
+    /// `ClusterInformation.datastoreReady` is false, so nothing is written to Calico.
+    DatastoreNotReady,
+    /// The CR says `Report` and the cluster differs from what Windows needs.
+    ReportOnly,
+    /// A pool that serves workloads would change its encapsulation; see `whenInUse`.
+    PoolInUse,
+    /// A pool belongs to tigera/operator, which would revert our change.
+    PoolManagedByOperator,
+    /// No enabled IPv4 pool can serve a Windows node.
+    NoUsablePool,
+    /// Another manager applied a field with another value.
+    FieldConflict,
+    /// A field was changed back again and again, so we stopped writing it.
+    Contested,
+    /// Someone else runs this workload.
+    External,
+    /// There is no Windows node.
+    NoWindowsNodes,
+    /// Pods of the DaemonSet are not all updated and ready.
+    RolloutIncomplete,
+    /// DSR was asked for, and a Windows node's build cannot do it.
+    DSRUnsupported,
+    /// At least one Windows node is not ready.
+    NodesNotReady,
+    /// The CR is being deleted and the cluster is given back.
+    Restoring,
+}
+
+/// Reasons of Events.
+pub mod events {
+    pub const DRIFT_REPAIRED: &str = "DriftRepaired";
+    pub const CALICO_PATCHED: &str = "CalicoPatched";
+    pub const CALICO_RESTORED: &str = "CalicoRestored";
+    pub const NOT_RESTORED: &str = "NotRestored";
+    pub const CONTESTED: &str = "Contested";
+    pub const FIELD_CONFLICT: &str = "FieldConflict";
+    pub const INVALID_SPEC: &str = "InvalidSpec";
+    pub const READY: &str = "Ready";
+    pub const NOT_READY: &str = "NotReady";
+    pub const APPLY_FAILED: &str = "ApplyFailed";
+}
+
+/// Why a Windows node is not ready, in order of rank.
+pub mod nodes {
+    pub const NODE_AGENT_MISSING: &str = "NodeAgentMissing";
+    pub const NODE_AGENT_NOT_READY: &str = "NodeAgentNotReady";
+    pub const KUBE_PROXY_MISSING: &str = "KubeProxyMissing";
+    pub const KUBE_PROXY_NOT_READY: &str = "KubeProxyNotReady";
+    pub const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
+    pub const NODE_NOT_READY: &str = "NodeNotReady";
+}

@@ -1,0 +1,107 @@
+//! `WindowsNodeConfig` as the user writes it. Doc comments here are what `kubectl explain` prints.
+
+mod calico;
+mod network;
+mod workload;
+
+pub use calico::{Calico, Conflicts, Encapsulation, Policy, Vxlan, WhenInUse};
+pub use network::{ApiServer, ClusterDns, Network, NetworkType};
+pub use workload::{
+    Dsr, Image, KubeProxy, LogLevel, Management, NodeAgent, PullPolicy, Resources, SecretReference, Toleration,
+    TolerationEffect, TolerationOperator, UpdateStrategy, UpdateStrategyType,
+};
+
+use kube::{CustomResource, KubeSchema};
+use serde::{Deserialize, Serialize};
+
+/// Whether the operator writes to the cluster.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, schemars::JsonSchema, PartialEq, Serialize)]
+pub enum Mode {
+    #[default]
+    Manage,
+    Observe,
+}
+
+/// What deleting the `WindowsNodeConfig` does to Calico.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, schemars::JsonSchema, PartialEq, Serialize)]
+pub enum DeletionPolicy {
+    #[default]
+    Restore,
+    Retain,
+}
+
+/// What the Windows nodes of this cluster need, and who may change what for it.
+///
+/// The smallest useful object is `spec: {network: {type: CalicoVXLAN}}`: everything else is
+/// discovered or has a default, and `status.inputs` says what was found and where.
+#[derive(Clone, CustomResource, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[kube(
+    group = "windowsnode.dev",
+    version = "v1alpha1",
+    kind = "WindowsNodeConfig",
+    plural = "windowsnodeconfigs",
+    shortname = "wnc",
+    category = "calico",
+    doc = "Makes the Windows nodes of a Calico cluster work, and reports which do not and why. One per cluster, named `default`.",
+    status = "crate::status::WindowsNodeConfigStatus",
+    derive = "PartialEq",
+    validation = ("self.metadata.name == 'default'", "there is one WindowsNodeConfig per cluster and it is named 'default'"),
+    validation = ("self.spec.network.type != 'CalicoBGP' || !has(self.spec.calico) || !has(self.spec.calico.vxlan)", "spec.calico.vxlan is for network type CalicoVXLAN: remove it, or set spec.network.type to CalicoVXLAN"),
+    printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
+    printcolumn(name = "Reason", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].reason"#),
+    printcolumn(name = "Network", type_ = "string", json_path = ".spec.network.type"),
+    printcolumn(name = "Windows", type_ = "string", json_path = ".status.nodes.summary"),
+    printcolumn(name = "Calico", type_ = "string", json_path = ".status.calico.version", priority = 1),
+    printcolumn(name = "Calico API", type_ = "string", json_path = ".status.calico.api", priority = 1),
+    printcolumn(name = "kube-proxy", type_ = "string", json_path = ".status.kubeProxy.version", priority = 1),
+    printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode", priority = 1),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WindowsNodeConfigSpec {
+    /// `Manage` changes the cluster to what Windows nodes need. `Observe` writes nothing but this
+    /// object's status and says there what it would write. Default: Manage.
+    #[serde(default)]
+    pub mode: Mode,
+
+    /// How pods on Windows nodes are networked. The only required field.
+    pub network: Network,
+
+    /// Which of Calico's settings the operator may change, and how.
+    #[serde(default)]
+    pub calico: Calico,
+
+    /// The DaemonSet `calico-node-windows`: Calico's node agent on every Windows node.
+    #[serde(default)]
+    pub node_agent: NodeAgent,
+
+    /// The DaemonSet `kube-proxy-windows`: Kubernetes Services on every Windows node.
+    #[serde(default)]
+    pub kube_proxy: KubeProxy,
+
+    /// Registry (host, or host and path) that replaces the registry of every image, for air-gapped
+    /// clusters. An image's own `registry` wins over it. Default: each image's upstream registry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = "^[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9._/-]+)?$"))]
+    pub image_registry: Option<String>,
+
+    /// What deleting this object does: `Restore` puts Calico's fields back to the values in
+    /// `status.calico.originals`, `Retain` leaves them. Our DaemonSets go in both cases. Default: Restore.
+    #[serde(default)]
+    pub deletion_policy: DeletionPolicy,
+}
+
+impl WindowsNodeConfigSpec {
+    /// The smallest spec: a network type, everything else discovered or defaulted.
+    pub fn minimal(type_: NetworkType) -> Self {
+        Self {
+            mode: Mode::default(),
+            network: Network { type_, api_server: None, service_cidrs: Vec::new(), cluster_dns: None },
+            calico: Calico::default(),
+            node_agent: NodeAgent::default(),
+            kube_proxy: KubeProxy::default(),
+            image_registry: None,
+            deletion_policy: DeletionPolicy::default(),
+        }
+    }
+}

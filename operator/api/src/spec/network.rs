@@ -1,0 +1,80 @@
+//! `spec.network`: the network type and what Windows nodes must be told about the cluster.
+
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How pods on Windows nodes are networked.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
+pub enum NetworkType {
+    /// Overlay: HNS network of type Overlay, VXLAN on UDP 4789.
+    #[serde(rename = "CalicoVXLAN")]
+    CalicoVxlan,
+    /// No encapsulation: HNS network of type L2Bridge, routes by BGP.
+    #[serde(rename = "CalicoBGP")]
+    CalicoBgp,
+}
+
+impl NetworkType {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CalicoVxlan => "CalicoVXLAN",
+            Self::CalicoBgp => "CalicoBGP",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Network {
+    /// `CalicoVXLAN` (overlay) or `CalicoBGP` (no encapsulation; needs the RemoteAccess role on the nodes).
+    #[serde(rename = "type")]
+    pub type_: NetworkType,
+
+    /// Address of the API server that a Windows node can reach before kube-proxy runs, so never a
+    /// Service's ClusterIP. Default: discovered, see `status.inputs`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_server: Option<ApiServer>,
+
+    /// Service CIDRs of the cluster (IPv4), e.g. `10.96.0.0/12`. Traffic to them is not
+    /// NATed on Windows. Default: discovered, see `status.inputs`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "serviceCIDRs")]
+    #[schemars(length(max = 8), inner(length(min = 9, max = 18)))]
+    pub service_cidrs: Vec<String>,
+
+    /// DNS settings of Windows pods.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "clusterDNS")]
+    pub cluster_dns: Option<ClusterDns>,
+}
+
+#[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApiServer {
+    /// Host name or IP address, without scheme and port.
+    #[schemars(length(min = 1, max = 253))]
+    #[x_kube(validation = ("!self.contains('://')", "host must be a host name or an IP address without a scheme, e.g. api.example.com"))]
+    pub host: String,
+
+    /// TCP port, 1 to 65535. Default: 6443.
+    #[serde(default = "default_port")]
+    #[schemars(range(min = 1, max = 65535))]
+    pub port: i32,
+}
+
+fn default_port() -> i32 {
+    6443
+}
+
+#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClusterDns {
+    /// IP addresses of the cluster's DNS servers. Default: the ClusterIP of the DNS Service.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 3), inner(length(min = 2, max = 45)))]
+    pub servers: Vec<String>,
+
+    /// DNS search list of Windows pods. Windows uses the first entry only. Default: `svc.cluster.local`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 6), inner(length(min = 1, max = 253)))]
+    pub search: Vec<String>,
+}

@@ -1,0 +1,259 @@
+//! `spec.nodeAgent` and `spec.kubeProxy`: the two DaemonSets on Windows nodes.
+
+use std::collections::BTreeMap;
+
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who runs a DaemonSet.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum Management {
+    #[default]
+    Auto,
+    Managed,
+    External,
+}
+
+/// Direct server return in kube-proxy.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum Dsr {
+    #[default]
+    Auto,
+    Enabled,
+    Disabled,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum PullPolicy {
+    Always,
+    IfNotPresent,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum LogLevel {
+    Debug,
+    #[default]
+    Info,
+    Warning,
+    Error,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum UpdateStrategyType {
+    #[default]
+    RollingUpdate,
+    OnDelete,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum TolerationOperator {
+    Exists,
+    Equal,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum TolerationEffect {
+    NoSchedule,
+    PreferNoSchedule,
+    NoExecute,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[x_kube(validation = ("!(has(self.tag) && has(self.digest))", "set tag or digest, not both"))]
+pub struct Image {
+    /// Registry of the image, e.g. `quay.io`. Wins over `spec.imageRegistry`. Default: upstream's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253), regex(pattern = "^[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9._/-]+)?$"))]
+    pub registry: Option<String>,
+
+    /// Repository without registry, e.g. `calico/node-windows`. For the node agent, a repository that ends
+    /// in `node-windows`: the CNI image is its sibling `cni-windows`. Default: upstream's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255), regex(pattern = "^[a-z0-9]+([._/-][a-z0-9]+)*$"))]
+    pub repository: Option<String>,
+
+    /// Tag. Default: for the node agent Calico's version, for kube-proxy `<version>-calico-hostprocess`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 128), regex(pattern = "^[A-Za-z0-9_][A-Za-z0-9._-]*$"))]
+    pub tag: Option<String>,
+
+    /// Digest `sha256:<64 hex digits>` instead of a tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 71), regex(pattern = "^sha256:[a-f0-9]{64}$"))]
+    pub digest: Option<String>,
+
+    /// When the kubelet pulls the image. Default: IfNotPresent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pull_policy: Option<PullPolicy>,
+}
+
+/// Name of a Secret in the operator's namespace.
+#[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SecretReference {
+    /// Name of the Secret, of type `kubernetes.io/dockerconfigjson`.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Resources {
+    /// Requests of each container, as Kubernetes quantities, e.g. `cpu: 100m`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(length(max = 8))]
+    pub requests: BTreeMap<String, String>,
+
+    /// Limits of each container, as Kubernetes quantities, e.g. `memory: 500Mi`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(length(max = 8))]
+    pub limits: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UpdateStrategy {
+    /// `RollingUpdate` or `OnDelete`. Default: RollingUpdate.
+    #[serde(default, rename = "type")]
+    pub type_: UpdateStrategyType,
+
+    /// How many nodes may be without the pod during a rolling update: a number or a percentage. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 4), regex(pattern = "^([1-9][0-9]{0,3}|[1-9][0-9]?%|100%)$"))]
+    pub max_unavailable: Option<String>,
+}
+
+/// An extra toleration; both DaemonSets tolerate every taint by default.
+#[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Toleration {
+    /// Taint key. Empty with `operator: Exists` matches every key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 316))]
+    pub key: Option<String>,
+    /// `Exists` or `Equal`. Default: Equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<TolerationOperator>,
+    /// Taint value, for `Equal`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub value: Option<String>,
+    /// Taint effect. Default: every effect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<TolerationEffect>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NodeAgent {
+    /// Who runs the agent. `Auto` runs it unless someone else does, `Managed` runs it in any case,
+    /// `External` never runs it. Two agents on one node delete each other's HNS networks. Default: Auto.
+    #[serde(default)]
+    pub management: Management,
+
+    /// Image of the agent. Default: `quay.io/calico/node-windows:<Calico version>`
+    /// (`docker.io` up to v3.29) and its sibling `cni-windows`.
+    #[serde(default)]
+    pub image: Image,
+
+    /// Pull secrets of the image.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    pub image_pull_secrets: Vec<SecretReference>,
+
+    /// Compute resources of each container of the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
+
+    /// How the DaemonSet is rolled.
+    #[serde(default)]
+    pub update_strategy: UpdateStrategy,
+
+    /// Tolerations instead of the default, which tolerates every taint.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub tolerations: Vec<Toleration>,
+
+    /// Log level of the agent and of the CNI plugin. Default: Info.
+    #[serde(default)]
+    pub log_level: LogLevel,
+
+    /// Folder of CNI binaries on the node; must equal `bin_dir` of containerd's configuration.
+    /// Default: `/opt/cni/bin` (on drive C:).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    pub cni_bin_dir: Option<String>,
+
+    /// Folder of CNI configuration on the node; must equal `conf_dir` of containerd's configuration.
+    /// Default: `/etc/cni/net.d` (on drive C:).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    pub cni_conf_dir: Option<String>,
+
+    /// Network adapter for the HNS network `External`, as `Get-NetAdapter` names it. For `CalicoVXLAN`
+    /// only. Default: the adapter with the default route.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 255))]
+    pub vxlan_adapter: Option<String>,
+
+    /// First two bytes of the MAC addresses of pods, e.g. `0E-2A`. For `CalicoVXLAN` only. Default: 0E-2A.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "vxlanMACPrefix")]
+    #[schemars(length(min = 5, max = 5), regex(pattern = "^[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}$"))]
+    pub vxlan_mac_prefix: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KubeProxy {
+    /// Who runs kube-proxy on Windows nodes. `Auto` runs it unless the platform or another
+    /// DaemonSet does, `Managed` runs it in any case, `External` never runs it. Default: Auto.
+    #[serde(default)]
+    pub management: Management,
+
+    /// Kubernetes version of kube-proxy, e.g. `v1.33.4`; not newer than the API server and at most three
+    /// minors older. Default: the lowest kubelet version among the Windows nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub version: Option<String>,
+
+    /// Image of kube-proxy. Default: `docker.io/sigwindowstools/kube-proxy:<version>-calico-hostprocess`.
+    #[serde(default)]
+    pub image: Image,
+
+    /// Pull secrets of the image.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    pub image_pull_secrets: Vec<SecretReference>,
+
+    /// Compute resources of the container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Resources>,
+
+    /// How the DaemonSet is rolled.
+    #[serde(default)]
+    pub update_strategy: UpdateStrategy,
+
+    /// Tolerations instead of the default, which tolerates every taint.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub tolerations: Vec<Toleration>,
+
+    /// Direct server return. `Auto` enables it where every Windows node's build can, `Enabled` and
+    /// `Disabled` say so. Network policy on ClusterIPs needs it. Default: Auto.
+    #[serde(default)]
+    pub dsr: Dsr,
+
+    /// Feature gates of kube-proxy. `WinDSR` and `WinOverlay` are managed and refused here when they
+    /// contradict `dsr` or the version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(length(max = 32))]
+    pub feature_gates: BTreeMap<String, bool>,
+
+    /// Further arguments, `--name=value` each; those the operator sets itself are refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), inner(length(min = 3, max = 512)))]
+    pub extra_args: Vec<String>,
+}

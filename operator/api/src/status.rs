@@ -1,0 +1,185 @@
+//! `WindowsNodeConfig.status`: what was found, what was done, what works.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::calico::{CalicoApi, CalicoKind};
+
+#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WindowsNodeConfigStatus {
+    /// The `metadata.generation` this status speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// `Ready`, `Reconciling` and `Stalled` as kstatus defines them, and one condition a concern.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+
+    /// What Windows nodes are told, and where it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<InputsStatus>,
+
+    /// Calico as found, and the values to give back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calico: Option<CalicoStatus>,
+
+    /// The DaemonSet of Calico's node agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_agent: Option<WorkloadStatus>,
+
+    /// The DaemonSet of kube-proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kube_proxy: Option<WorkloadStatus>,
+
+    /// The Windows nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<NodesStatus>,
+
+    /// `mode: Observe` only: what `Manage` would write, one line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending_changes: Vec<String>,
+}
+
+/// A discovered or given value.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Input {
+    /// The value in use.
+    pub value: String,
+    /// Where it comes from: a field of `spec`, or the object it was read from.
+    pub source: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InputsStatus {
+    /// `host:port` of the API server as Windows nodes are told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_server: Option<Input>,
+    /// Service CIDRs, comma separated.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "serviceCIDRs")]
+    pub service_cidrs: Option<Input>,
+    /// DNS servers, comma separated.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "clusterDNS")]
+    pub cluster_dns: Option<Input>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CalicoStatus {
+    /// API group and version in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<CalicoApi>,
+    /// `ClusterInformation` `spec.calicoVersion`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Each field the operator manages, with the value to give back on delete.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub originals: Vec<Original>,
+}
+
+/// A managed field of a Calico object, written down before the first write to it.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Original {
+    /// Kind of the object, as Calico's v3 API names it.
+    pub kind: CalicoKind,
+    /// Name of the object.
+    pub name: String,
+    /// Field below `spec`, e.g. `strictAffinity`.
+    pub field: String,
+    /// The value before the operator's first write; missing when the field was absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "any_value")]
+    pub previous: Option<Value>,
+    /// The value the operator set.
+    #[schemars(schema_with = "any_value")]
+    pub applied: Value,
+    /// True when the object did not exist and the operator created it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub created: bool,
+}
+
+/// Calico's fields are booleans, integers and strings; a schema cannot say "one of these" structurally.
+fn any_value(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "x-kubernetes-preserve-unknown-fields": true })
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkloadStatus {
+    /// `Managed`, or `External` when someone else runs it.
+    pub management: String,
+    /// Who runs it and how we know, when `External`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<String>,
+    /// `namespace/name` of the DaemonSet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon_set: Option<String>,
+    /// Version of Calico or of kube-proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Image in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// Arguments decided off the node (kube-proxy).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+    /// Windows nodes that should run the pod.
+    #[serde(default)]
+    pub desired: i32,
+    /// Nodes that run the pod in its newest form.
+    #[serde(default)]
+    pub updated: i32,
+    /// Nodes whose pod is ready.
+    #[serde(default)]
+    pub ready: i32,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodesStatus {
+    /// `ready/total`, for the print column.
+    pub summary: String,
+    /// Windows nodes in the cluster.
+    pub total: i32,
+    /// Windows nodes whose pods have working networking and Services, as far as the API shows.
+    pub ready: i32,
+    /// At most 50 nodes, those not ready first, then by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub list: Vec<NodeStatus>,
+    /// Nodes that did not fit into `list`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: i32,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &i32) -> bool {
+    *n == 0
+}
+
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeStatus {
+    /// Name of the Node.
+    pub name: String,
+    /// Whether it works.
+    pub ready: bool,
+    /// Why not, as one word; missing when ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Why not and what to do, as one sentence; missing when ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Windows build and patch level, e.g. `10.0.20348.3207`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os_build: Option<String>,
+    /// Version of the kubelet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubelet: Option<String>,
+}
