@@ -1,0 +1,28 @@
+//! What was really done: the only thing, besides what was observed, that a status may speak of.
+
+use crate::calico::Change;
+use crate::observed::OwnObject;
+
+/// The outcome of applying a plan.
+#[derive(Debug, Default)]
+pub struct Applied {
+    pub calico: Vec<Change>,
+    pub objects: Vec<OwnObject>,
+    /// The first write that failed; those after it were not tried.
+    pub failure: Option<Failure>,
+}
+
+/// Part of the plan a failed write belongs to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Part {
+    Calico,
+    NodeAgent,
+    KubeProxy,
+}
+
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub part: Part,
+    /// Object and cause, without anything that changes from try to try.
+    pub message: String,
+}

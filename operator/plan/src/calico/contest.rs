@@ -1,0 +1,101 @@
+//! When to stop repairing a field that someone keeps changing back.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::FieldId;
+
+/// A field changed back this often within `WINDOW` is contested: fewer may be a person trying things
+/// out, more is a controller that will not give in either.
+const LIMIT: usize = 3;
+const WINDOW: SignedDuration = SignedDuration::from_mins(10);
+/// Then we look again: whoever contested the field may be gone, and a daily visit would be too rare.
+const REST: SignedDuration = SignedDuration::from_hours(1);
+
+/// What happened to each field. Lives in memory: a restart forgets, and the count begins again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Contests {
+    fields: BTreeMap<FieldId, History>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct History {
+    repairs: Vec<Timestamp>,
+    given_up: Option<Timestamp>,
+}
+
+impl Contests {
+    /// Until when a drifted field is left alone; `None` when it may be repaired.
+    pub fn resting_until(&self, field: &FieldId, now: Timestamp) -> Option<Timestamp> {
+        let history = self.fields.get(field)?;
+        if let Some(since) = history.given_up {
+            let until = since + REST;
+            return (now < until).then_some(until);
+        }
+        let recent = history.repairs.iter().filter(|at| now.duration_since(**at) <= WINDOW).count();
+        // Each earlier repair undid one change; this drift is one more.
+        (recent + 1 >= LIMIT).then(|| now + REST)
+    }
+
+    pub fn repaired(&mut self, field: FieldId, now: Timestamp) {
+        let history = self.fields.entry(field).or_default();
+        history.given_up = None;
+        history.repairs.retain(|at| now.duration_since(*at) <= WINDOW);
+        history.repairs.push(now);
+    }
+
+    /// Starts the rest; says whether it is new.
+    pub fn give_up(&mut self, field: FieldId, now: Timestamp) -> bool {
+        let history = self.fields.entry(field).or_default();
+        let running = history.given_up.is_some_and(|since| now < since + REST);
+        if !running {
+            history.given_up = Some(now);
+            history.repairs.clear();
+        }
+        !running
+    }
+
+    /// The user changed the CR: every field gets a new chance.
+    pub fn reset(&mut self) {
+        self.fields.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wn_api::calico::CalicoKind;
+
+    fn field() -> FieldId {
+        FieldId { kind: CalicoKind::IpamConfiguration, name: "default".into(), field: "strictAffinity".into() }
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+    }
+
+    #[test]
+    fn the_third_change_within_ten_minutes_is_left() {
+        let mut contests = Contests::default();
+        assert_eq!(contests.resting_until(&field(), at(0)), None);
+        contests.repaired(field(), at(0));
+        assert_eq!(contests.resting_until(&field(), at(100)), None);
+        contests.repaired(field(), at(100));
+        assert!(contests.resting_until(&field(), at(600)).is_some());
+        assert_eq!(contests.resting_until(&field(), at(601)), None, "the first repair is over ten minutes ago");
+    }
+
+    #[test]
+    fn rests_an_hour_then_begins_again() {
+        let mut contests = Contests::default();
+        contests.repaired(field(), at(0));
+        contests.repaired(field(), at(1));
+        assert!(contests.give_up(field(), at(2)));
+        assert!(!contests.give_up(field(), at(3)), "a running rest is not new");
+        assert!(contests.resting_until(&field(), at(2 + 3599)).is_some());
+        assert_eq!(contests.resting_until(&field(), at(2 + 3600)), None);
+        contests.reset();
+        assert_eq!(contests, Contests::default());
+    }
+}

@@ -1,0 +1,90 @@
+//! The value each Calico field should have.
+
+use serde_json::{Value, json};
+use wn_api::calico::{CalicoKind, DEFAULT};
+use wn_api::names::{MIN_VXLAN_VNI, VXLAN_PORT};
+use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
+use wn_api::status::Original;
+
+use super::{FieldId, pools};
+use crate::observed::Observed;
+
+/// A field and what it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Desired {
+    pub id: FieldId,
+    pub value: Value,
+}
+
+fn desired(kind: CalicoKind, name: &str, field: &str, value: Value) -> Desired {
+    Desired { id: FieldId { kind, name: name.to_owned(), field: field.to_owned() }, value }
+}
+
+/// Windows nodes cannot borrow addresses, and IPAM refuses to serve them while it is not strict
+/// (libcalico-go `lib/ipam/ipam.go`, `ErrStrictAffinity`).
+pub fn ipam() -> Vec<Desired> {
+    vec![desired(CalicoKind::IpamConfiguration, DEFAULT, "strictAffinity", json!(true))]
+}
+
+/// HNS knows neither IPIP nor a CrossSubnet mode: one encapsulation, always or never.
+pub fn pool(name: &str, network: NetworkType) -> Vec<Desired> {
+    let vxlan = match network {
+        NetworkType::CalicoVxlan => "Always",
+        NetworkType::CalicoBgp => "Never",
+    };
+    vec![
+        desired(CalicoKind::IpPool, name, "ipipMode", json!("Never")),
+        desired(CalicoKind::IpPool, name, "vxlanMode", json!(vxlan)),
+    ]
+}
+
+/// Felix' own switches. A switch stays as it is while a pool that we do not change still needs it.
+pub fn felix(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]) -> Vec<Desired> {
+    let felix = |field: &str, value: Value| desired(CalicoKind::FelixConfiguration, DEFAULT, field, value);
+    let mut fields = Vec::new();
+    if !others_use(observed, "ipipMode") {
+        fields.push(felix("ipipEnabled", json!(false)));
+    }
+    match spec.network.type_ {
+        NetworkType::CalicoVxlan => {
+            fields.push(felix("vxlanEnabled", json!(true)));
+            fields.push(felix("vxlanVNI", json!(vni(spec, observed, originals))));
+            fields.push(felix("vxlanPort", json!(VXLAN_PORT)));
+        }
+        NetworkType::CalicoBgp if !others_use(observed, "vxlanMode") => {
+            fields.push(felix("vxlanEnabled", json!(false)));
+        }
+        NetworkType::CalicoBgp => {}
+    }
+    fields
+}
+
+/// Is there an enabled pool, not ours to change, that encapsulates by `mode`?
+fn others_use(observed: &Observed, mode: &str) -> bool {
+    let ours: Vec<_> = pools::serving_windows(observed).into_iter().map(|(name, _)| name).collect();
+    pools::all(observed)
+        .filter(|(name, pool)| pools::is_enabled_v4(pool) && !ours.contains(name))
+        .any(|(_, pool)| !matches!(pool.text(mode), "" | "Never"))
+}
+
+/// The spec's; else the one we set before, so that a change by hand is drift and not a new wish; else the
+/// cluster's if Windows can use it; else the lowest Windows can use.
+pub fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]) -> i32 {
+    const FIELD: &str = "vxlanVNI";
+    let asked = spec.calico.vxlan.as_ref().and_then(|v| v.vni);
+    let is_vni = |o: &&Original| o.kind == CalicoKind::FelixConfiguration && o.field == FIELD;
+    let set = || originals.iter().find(is_vni).and_then(|o| number(&o.applied));
+    let felix = (CalicoKind::FelixConfiguration, DEFAULT.to_owned());
+    let found = || observed.calico.objects.get(&felix).and_then(|o| number(o.spec.get(FIELD)?));
+    asked.or_else(set).or_else(|| found().filter(|vni| *vni >= MIN_VXLAN_VNI)).unwrap_or(MIN_VXLAN_VNI)
+}
+
+fn number(value: &Value) -> Option<i32> {
+    value.as_i64().and_then(|n| i32::try_from(n).ok())
+}
+
+/// Has the field the value? An absent or empty pool mode means `Never` to Calico.
+pub fn is_met(desired: &Desired, current: Option<&Value>) -> bool {
+    let empty = current.is_none_or(|v| v == "");
+    current == Some(&desired.value) || (empty && desired.value == "Never")
+}

@@ -1,0 +1,144 @@
+//! Calico's configuration: what Windows nodes need of it, who may be overruled for it, what is given back.
+//!
+//! The plan speaks of kinds, names and fields; which API or store holds them is the runtime's matter.
+//! Invariant: no write without an entry in `originals` that was stored before it.
+
+pub mod api;
+pub mod contest;
+mod desired;
+mod originals;
+mod ownership;
+pub use ownership::shown;
+mod pools;
+pub mod restore;
+mod selector;
+mod writes;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use wn_api::calico::{CalicoApi, CalicoKind};
+use wn_api::reasons::Reason;
+use wn_api::spec::WindowsNodeConfigSpec;
+use wn_api::status::Original;
+
+pub use desired::vni;
+
+use crate::observed::Observed;
+use contest::Contests;
+
+/// A field below `spec` of a Calico object.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct FieldId {
+    pub kind: CalicoKind,
+    pub name: String,
+    pub field: String,
+}
+
+impl std::fmt::Display for FieldId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} spec.{}", self.kind.as_str(), self.name, self.field)
+    }
+}
+
+/// One thing about Calico that is not as Windows needs it and that we may not, or not yet, change.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Finding {
+    pub reason: Reason,
+    pub message: String,
+}
+
+/// A change of one field, for Events and for `Observe`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub id: FieldId,
+    pub from: Option<Value>,
+    pub to: Option<Value>,
+    /// The field had our value before: who changed it. `None` for the first write.
+    pub drifted_by: Option<String>,
+}
+
+/// A write to one Calico object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    pub kind: CalicoKind,
+    pub name: String,
+    pub action: Action,
+    pub changes: Vec<Change>,
+}
+
+/// How it is written. Each carries the resource version it was decided on, so that a decision about
+/// somebody else's field never lands on a newer object.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    Create { spec: Map<String, Value> },
+    /// Server-side apply of every field we hold on the object.
+    Apply { spec: Map<String, Value>, resource_version: String },
+    /// Merge patch that gives fields back; null removes one.
+    Restore { spec: Map<String, Value>, resource_version: String },
+    Delete { uid: String, resource_version: String },
+}
+
+/// What to do to Calico now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CalicoPlan {
+    pub form: Option<CalicoApi>,
+    /// In the order they are to be made; the first failure ends the pass.
+    pub writes: Vec<Write>,
+    /// To be stored before the first write.
+    pub originals: Vec<Original>,
+    pub findings: Vec<Finding>,
+    /// Fields that were just found contested.
+    pub given_up: Vec<FieldId>,
+    /// When a contested field is to be looked at again.
+    pub revisit: Option<Timestamp>,
+    /// Agents may be started: Calico is, or will be after `writes`, what they need.
+    pub fit_for_agents: bool,
+}
+
+/// Decides on every field of Calico for a spec that is valid.
+pub fn plan(spec: &WindowsNodeConfigSpec, observed: &Observed, contests: &Contests, now: Timestamp) -> CalicoPlan {
+    let held = held_originals(observed);
+    let Some(form) = api::form(&observed.calico) else {
+        return blocked(None, held, Reason::CalicoNotInstalled, NOT_INSTALLED.to_owned());
+    };
+    if let Some(pause) = api::pause(&observed.calico) {
+        let (reason, message) = describe(&pause);
+        return blocked(Some(form), held, reason, message);
+    }
+    let judged = ownership::judge(spec, observed, &held, contests, now);
+    let writes = writes::writes(&judged, observed, &held);
+    CalicoPlan {
+        form: Some(form),
+        originals: originals::next(&held, &judged, observed),
+        fit_for_agents: judged.findings.iter().all(|f| f.reason == Reason::ReportOnly),
+        findings: judged.findings,
+        given_up: judged.given_up,
+        revisit: judged.revisit,
+        writes,
+    }
+}
+
+const NOT_INSTALLED: &str = "neither crd.projectcalico.org nor projectcalico.org defines FelixConfiguration: install Calico; \
+                             nothing else is needed, the operator notices";
+
+fn held_originals(observed: &Observed) -> Vec<Original> {
+    let status = observed.readable().and_then(|c| c.status.as_ref());
+    status.and_then(|s| s.calico.as_ref()).map(|c| c.originals.clone()).unwrap_or_default()
+}
+
+fn blocked(form: Option<CalicoApi>, originals: Vec<Original>, reason: Reason, message: String) -> CalicoPlan {
+    CalicoPlan { form, originals, findings: vec![Finding { reason, message }], ..CalicoPlan::default() }
+}
+
+fn describe(pause: &api::Pause) -> (Reason, String) {
+    match pause {
+        api::Pause::Migration { name, phase } => (
+            Reason::MigrationRunning,
+            format!("DatastoreMigration {name} is {phase}: writes to Calico wait until it is Complete"),
+        ),
+        api::Pause::DatastoreNotReady => (
+            Reason::DatastoreNotReady,
+            "ClusterInformation default spec.datastoreReady is false: writes to Calico wait until it is true".to_owned(),
+        ),
+    }
+}

@@ -1,0 +1,71 @@
+//! The values to give back: what they are, when they are written down, when they lapse.
+
+use wn_api::status::Original;
+
+use super::ownership::Judged;
+use super::FieldId;
+use crate::observed::{CalicoObject, Observed};
+
+pub fn is(original: &Original, id: &FieldId) -> bool {
+    original.kind == id.kind && original.name == id.name && original.field == id.field
+}
+
+/// The list to store before the next write: every wanted field, with the value it had when we first
+/// wanted it, and what earlier wishes still hold (see `keeps`).
+pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Original> {
+    let wanted = judged.wanted.iter().map(|w| (&w.desired.id, &w.desired.value));
+    let mut list: Vec<_> = wanted
+        .map(|(id, value)| match held.iter().find(|o| is(o, id)) {
+            Some(known) => Original { applied: value.clone(), ..known.clone() },
+            None => first(id, value.clone(), object(observed, id)),
+        })
+        .collect();
+    let fallow = held.iter().filter(|o| !judged.wanted.iter().any(|w| is(o, &w.desired.id)));
+    list.extend(fallow.filter_map(|o| keeps(o, judged, observed)));
+    list.sort_by(|a, b| (a.kind, &a.name, &a.field).cmp(&(b.kind, &b.name, &b.field)));
+    list
+}
+
+fn first(id: &FieldId, applied: serde_json::Value, object: Option<&CalicoObject>) -> Original {
+    Original {
+        kind: id.kind,
+        name: id.name.clone(),
+        field: id.field.clone(),
+        previous: object.and_then(|o| o.spec.get(&id.field)).cloned(),
+        applied,
+        created: object.is_none(),
+    }
+}
+
+/// A field no longer wanted: reported on or contested, it keeps its entry for the day of deletion;
+/// replaced by another network type, it is given back (`lapsed`) and its entry says so.
+fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Original> {
+    if !lapsed(original, judged) {
+        return Some(original.clone());
+    }
+    let object = observed.calico.objects.get(&(original.kind, original.name.clone()))?;
+    let untouched = object.spec.get(&original.field) == Some(&original.applied);
+    let previous = original.previous.clone().filter(|_| untouched)?;
+    Some(Original { applied: previous, ..original.clone() })
+}
+
+/// The object is written to, and this field of it is not among what we want.
+pub fn lapsed(original: &Original, judged: &Judged) -> bool {
+    judged.wanted.iter().any(|w| w.desired.id.kind == original.kind && w.desired.id.name == original.name)
+        && !judged.wanted.iter().any(|w| is(original, &w.desired.id))
+}
+
+fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a CalicoObject> {
+    observed.calico.objects.get(&(id.kind, id.name.clone()))
+}
+
+/// What we hold on an object besides what we want: values given back, which an apply without them would remove.
+pub fn given_back<'a>(
+    list: &'a [Original],
+    judged: &'a Judged,
+) -> impl Iterator<Item = (FieldId, &'a serde_json::Value)> {
+    list.iter().filter(|o| lapsed(o, judged)).filter_map(|o| {
+        let id = FieldId { kind: o.kind, name: o.name.clone(), field: o.field.clone() };
+        Some((id, o.previous.as_ref()?))
+    })
+}

@@ -1,0 +1,203 @@
+//! Which fields may be written: the spec's policies, other managers' claims, contests, pools in use.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use wn_api::reasons::Reason;
+use wn_api::spec::{Conflicts, Policy, WhenInUse, WindowsNodeConfigSpec};
+use wn_api::status::Original;
+
+use super::contest::Contests;
+use super::desired::{self, Desired, is_met};
+use super::{FieldId, Finding, pools};
+use crate::observed::{CalicoObject, FieldOwner, Observed};
+
+/// A field that differs and may be written.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub desired: Desired,
+    pub differs: bool,
+    pub drifted_by: Option<String>,
+}
+
+/// The outcome for all fields.
+#[derive(Debug, Default)]
+pub struct Judged {
+    pub wanted: Vec<Wanted>,
+    pub findings: Vec<Finding>,
+    pub given_up: Vec<FieldId>,
+    pub revisit: Option<Timestamp>,
+}
+
+struct Judge<'a> {
+    spec: &'a WindowsNodeConfigSpec,
+    observed: &'a Observed,
+    originals: &'a [Original],
+    contests: &'a Contests,
+    now: Timestamp,
+    judged: Judged,
+}
+
+pub fn judge(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    originals: &[Original],
+    contests: &Contests,
+    now: Timestamp,
+) -> Judged {
+    let mut judge = Judge { spec, observed, originals, contests, now, judged: Judged::default() };
+    judge.group(desired::ipam(), spec.calico.strict_affinity);
+    // Pools before Felix: with IPIP off in Felix while a pool still says IPIP, Linux nodes lose each other.
+    if judge.pools() {
+        judge.group(desired::felix(spec, observed, originals), spec.calico.encapsulation.policy);
+    }
+    judge.judged
+}
+
+impl Judge<'_> {
+    /// Judges every pool; true when none is left as it must not be.
+    fn pools(&mut self) -> bool {
+        let serving = pools::serving_windows(self.observed);
+        if serving.is_empty() {
+            self.find(Reason::NoUsablePool, NO_POOL.to_owned());
+            return false;
+        }
+        let mut all = true;
+        for (name, pool) in serving {
+            all &= self.pool(name, pool);
+        }
+        all
+    }
+
+    fn pool(&mut self, name: &str, pool: &CalicoObject) -> bool {
+        let fields = desired::pool(name, self.spec.network.type_);
+        let differing: Vec<_> = fields.iter().filter(|d| !is_met(d, pool.spec.get(&d.id.field))).collect();
+        let policy = self.spec.calico.encapsulation.policy;
+        if !differing.is_empty() && policy == Policy::Enforce {
+            let wish = fields.iter().map(|d| format!("{}: {}", d.id.field, plain(&d.value))).collect::<Vec<_>>().join(", ");
+            if pool.managed_by_tigera {
+                self.find(Reason::PoolManagedByOperator, managed_pool(name, self.spec.network.type_.as_str()));
+                return false;
+            }
+            let adopted = differing.iter().all(|d| self.holds(d));
+            let hold = self.spec.calico.encapsulation.when_in_use == WhenInUse::Hold;
+            if hold && !adopted && pools::in_use(self.observed, pool) {
+                self.find(Reason::PoolInUse, pool_in_use(name, &wish));
+                return false;
+            }
+        }
+        self.group(fields, policy)
+    }
+
+    /// Judges fields of one object together: all are wanted or none, because half a change of
+    /// encapsulation is worse than none. True when nothing stands in the way.
+    fn group(&mut self, fields: Vec<Desired>, policy: Policy) -> bool {
+        let mut wanted = Vec::new();
+        let mut blocked = false;
+        for field in fields {
+            match self.field(field, policy) {
+                Ok(field) => wanted.push(field),
+                Err(()) => blocked = true,
+            }
+        }
+        // What is only reported on is not ours: it is neither written nor given back.
+        if !blocked && policy == Policy::Enforce {
+            self.judged.wanted.extend(wanted);
+        }
+        !blocked
+    }
+
+    fn field(&mut self, desired: Desired, policy: Policy) -> Result<Wanted, ()> {
+        let object = self.observed.calico.objects.get(&(desired.id.kind, desired.id.name.clone()));
+        let current = object.and_then(|o| o.spec.get(&desired.id.field)).cloned();
+        if is_met(&desired, current.as_ref()) {
+            return Ok(Wanted { desired, differs: false, drifted_by: None });
+        }
+        let owners = object.and_then(|o| o.owners.get(&desired.id.field)).map_or(&[][..], Vec::as_slice);
+        let drifted_by = self.holds(&desired).then(|| managers(owners));
+        if policy == Policy::Report {
+            return self.refuse(Reason::ReportOnly, report(&desired, current.as_ref()));
+        }
+        if let Some(owner) = owners.iter().find(|o| o.claims()).filter(|_| self.spec.calico.conflicts == Conflicts::Report) {
+            return self.refuse(Reason::FieldConflict, conflict(&desired, current.as_ref(), owner));
+        }
+        if drifted_by.is_some() && let Some(until) = self.contests.resting_until(&desired.id, self.now) {
+            self.judged.given_up.push(desired.id.clone());
+            self.judged.revisit = Some(self.judged.revisit.map_or(until, |at| at.min(until)));
+            return self.refuse(Reason::Contested, contested(&desired, current.as_ref(), owners));
+        }
+        Ok(Wanted { desired, differs: true, drifted_by })
+    }
+
+    /// Did we set this field to this value before?
+    fn holds(&self, desired: &Desired) -> bool {
+        self.originals.iter().any(|o| super::originals::is(o, &desired.id) && o.applied == desired.value)
+    }
+
+    fn find(&mut self, reason: Reason, message: String) {
+        self.judged.findings.push(Finding { reason, message });
+    }
+
+    fn refuse<T>(&mut self, reason: Reason, message: String) -> Result<T, ()> {
+        self.find(reason, message);
+        Err(())
+    }
+}
+
+const NO_POOL: &str = "no enabled IPv4 IPPool can serve a Windows node: create one with allowedUses Workload, \
+                       blockSize 29 or less and a nodeSelector that matches the Windows nodes";
+
+fn managed_pool(name: &str, network: &str) -> String {
+    let encapsulation = if network == "CalicoVXLAN" { "VXLAN" } else { "None" };
+    format!(
+        "IPPool {name} is managed by tigera/operator, which reverts direct changes: set encapsulation: {encapsulation} for it in \
+         Installation default spec.calicoNetwork.ipPools"
+    )
+}
+
+fn pool_in_use(name: &str, wish: &str) -> String {
+    format!(
+        "IPPool {name} already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; waiting to set {wish}: \
+         set spec.calico.encapsulation.whenInUse to Migrate to allow it"
+    )
+}
+
+fn report(desired: &Desired, current: Option<&Value>) -> String {
+    format!("{} is {}, Windows nodes need {}", desired.id, shown(current), plain(&desired.value))
+}
+
+fn conflict(desired: &Desired, current: Option<&Value>, owner: &FieldOwner) -> String {
+    format!(
+        "{} is {} and owned by {}, Windows nodes need {}: change it there, or set spec.calico.conflicts to Force",
+        desired.id,
+        shown(current),
+        owner.manager,
+        plain(&desired.value)
+    )
+}
+
+fn contested(desired: &Desired, current: Option<&Value>, owners: &[FieldOwner]) -> String {
+    format!(
+        "{} is changed back to {} again and again by {}, Windows nodes need {}: stop that manager; we try again in an hour or when \
+         this object changes",
+        desired.id,
+        shown(current),
+        managers(owners),
+        plain(&desired.value)
+    )
+}
+
+fn managers(owners: &[FieldOwner]) -> String {
+    if owners.is_empty() {
+        return "an unknown manager".to_owned();
+    }
+    owners.iter().map(|o| o.manager.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+pub fn shown(value: Option<&Value>) -> String {
+    value.map_or_else(|| "absent".to_owned(), plain)
+}
+
+/// Strings without quotes: these are read by people.
+pub fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,117 @@
+//! Which IP pools can serve a Windows node, and which serve Linux pods already.
+
+use std::collections::BTreeMap;
+
+use ipnet::Ipv4Net;
+use serde_json::Value;
+use wn_api::calico::CalicoKind;
+use wn_api::names::labels;
+
+use super::selector;
+use crate::observed::{CalicoObject, Observed};
+
+/// A block longer than this cannot hold the four addresses HNS reserves and a pod
+/// (libcalico-go `lib/ipam/ipam.go`, `getMaxPrefixLen`).
+const LONGEST_WINDOWS_BLOCK: i64 = 29;
+/// Calico's default for IPv4.
+const DEFAULT_BLOCK: i64 = 26;
+
+/// Every pool, by name.
+pub fn all(observed: &Observed) -> impl Iterator<Item = (&str, &CalicoObject)> {
+    let objects = observed.calico.objects.iter();
+    objects.filter(|((kind, _), _)| *kind == CalicoKind::IpPool).map(|((_, name), pool)| (name.as_str(), pool))
+}
+
+/// Enabled IPv4 pools from which a Windows node could be given a block for pods.
+pub fn serving_windows(observed: &Observed) -> Vec<(&str, &CalicoObject)> {
+    let nodes = windows_labels(observed);
+    all(observed).filter(|(_, pool)| serves(pool, &nodes)).collect()
+}
+
+fn serves(pool: &CalicoObject, nodes: &[&BTreeMap<String, String>]) -> bool {
+    let block = pool.spec.get("blockSize").and_then(Value::as_i64).unwrap_or(DEFAULT_BLOCK);
+    is_enabled_v4(pool)
+        && allows_workloads(pool)
+        && pool.text("assignmentMode") != "Manual"
+        && block <= LONGEST_WINDOWS_BLOCK
+        // A selector we cannot read may well match: better to say something than to overlook a pool.
+        && nodes.iter().any(|labels| selector::matches(pool.text("nodeSelector"), labels).unwrap_or(true))
+}
+
+pub fn is_enabled_v4(pool: &CalicoObject) -> bool {
+    !pool.is_true("disabled") && pool.cidr_v4().is_some()
+}
+
+fn allows_workloads(pool: &CalicoObject) -> bool {
+    match pool.spec.get("allowedUses").and_then(Value::as_array) {
+        Some(uses) if !uses.is_empty() => uses.iter().any(|u| u == "Workload"),
+        _ => true,
+    }
+}
+
+/// Labels of the Windows nodes; before the first one joins, of the node that will.
+fn windows_labels(observed: &Observed) -> Vec<&BTreeMap<String, String>> {
+    static EXPECTED: std::sync::LazyLock<BTreeMap<String, String>> = std::sync::LazyLock::new(|| {
+        let pairs = [(labels::OS, labels::WINDOWS), ("kubernetes.io/arch", "amd64")];
+        pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into()
+    });
+    if observed.nodes.is_empty() {
+        vec![&EXPECTED]
+    } else {
+        observed.nodes.values().map(|n| &n.labels).collect()
+    }
+}
+
+/// Do pods on Linux nodes hold addresses of the pool?
+pub fn in_use(observed: &Observed, pool: &CalicoObject) -> bool {
+    let Some(cidr) = pool.cidr_v4() else { return false };
+    let within = |block: Ipv4Net| cidr.contains(&block);
+    observed.calico.blocks.values().any(|b| b.serves_linux_pods && b.cidr.is_some_and(within))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observed::{BlockFacts, NodeFacts};
+    use rstest::rstest;
+    use serde_json::json;
+
+    fn pool(spec: Value) -> CalicoObject {
+        CalicoObject::read(CalicoKind::IpPool, &json!({ "spec": spec }))
+    }
+
+    fn cluster(spec: Value) -> Observed {
+        let mut observed = Observed::default();
+        observed.calico.objects.insert((CalicoKind::IpPool, "p".into()), pool(spec));
+        let labels = [(labels::OS.to_owned(), labels::WINDOWS.to_owned())].into();
+        observed.nodes.insert("win-0".into(), NodeFacts { labels, ..NodeFacts::default() });
+        observed
+    }
+
+    #[rstest]
+    #[case(json!({"cidr": "10.0.0.0/16"}), true)]
+    #[case(json!({"cidr": "10.0.0.0/16", "disabled": true}), false)]
+    #[case(json!({"cidr": "fd00::/48"}), false)]
+    #[case(json!({"cidr": "10.0.0.0/16", "blockSize": 29}), true)]
+    #[case(json!({"cidr": "10.0.0.0/16", "blockSize": 30}), false)]
+    #[case(json!({"cidr": "10.0.0.0/16", "allowedUses": ["Tunnel"]}), false)]
+    #[case(json!({"cidr": "10.0.0.0/16", "allowedUses": ["Workload", "Tunnel"]}), true)]
+    #[case(json!({"cidr": "10.0.0.0/16", "assignmentMode": "Manual"}), false)]
+    #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "kubernetes.io/os == 'linux'"}), false)]
+    #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "all()"}), true)]
+    #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "unreadable ~ 1"}), true)]
+    fn serves_windows(#[case] spec: Value, #[case] expected: bool) {
+        assert_eq!(!serving_windows(&cluster(spec.clone())).is_empty(), expected, "{spec}");
+    }
+
+    #[test]
+    fn used_by_blocks_inside_the_pool_only() {
+        let mut observed = cluster(json!({"cidr": "10.0.0.0/16"}));
+        let block = |cidr: &str| BlockFacts { cidr: cidr.parse().ok(), serves_linux_pods: true };
+        let the_pool = pool(json!({"cidr": "10.0.0.0/16"}));
+        observed.calico.blocks.insert("b".into(), block("10.1.0.0/26"));
+        assert!(!in_use(&observed, &the_pool));
+        observed.calico.blocks.insert("c".into(), block("10.0.3.0/26"));
+        assert!(in_use(&observed, &the_pool));
+    }
+}

@@ -1,0 +1,87 @@
+//! Giving Calico back when the `WindowsNodeConfig` is deleted.
+
+use serde_json::{Map, Value};
+use wn_api::calico::CalicoKind;
+use wn_api::status::Original;
+
+use super::ownership::{plain, shown};
+use super::{Action, Change, FieldId, Write};
+use crate::observed::{CalicoObject, Observed};
+
+/// What is written, and what is left as it is and why.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Restoration {
+    pub writes: Vec<Write>,
+    pub left: Vec<String>,
+}
+
+/// Felix before pools, the reverse of the way in: Felix must do IPIP again before a pool asks for it.
+const ORDER: [CalicoKind; 3] = [CalicoKind::FelixConfiguration, CalicoKind::IpPool, CalicoKind::IpamConfiguration];
+
+pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
+    let mut restoration = Restoration::default();
+    for kind in ORDER {
+        let mut names: Vec<_> = originals.iter().filter(|o| o.kind == kind).map(|o| o.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let fields: Vec<_> = originals.iter().filter(|o| o.kind == kind && o.name == name).collect();
+            // An object that is gone took its fields along.
+            if let Some(object) = observed.calico.objects.get(&(kind, name.to_owned())) {
+                restore_object(kind, name, &fields, object, &mut restoration);
+            }
+        }
+    }
+    restoration
+}
+
+fn restore_object(kind: CalicoKind, name: &str, fields: &[&Original], object: &CalicoObject, to: &mut Restoration) {
+    let created = fields.iter().all(|o| o.created);
+    if created && object.foreign_writers.is_empty() {
+        to.writes.push(deletion(kind, name, fields, object));
+        return;
+    }
+    if created {
+        let writers = object.foreign_writers.join(", ");
+        to.left.push(format!("{} {name}: the operator created it, but {writers} wrote to it since", kind.as_str()));
+        return;
+    }
+    let (ours, changed): (Vec<_>, Vec<_>) =
+        fields.iter().copied().partition(|o| object.spec.get(&o.field) == Some(&o.applied));
+    let met = |o: &&Original| object.spec.get(&o.field) == o.previous.as_ref();
+    to.left.extend(changed.into_iter().filter(|o| !met(o)).map(|o| changed_since(o, object)));
+    let changes: Vec<_> = ours.into_iter().filter(|o| o.previous.as_ref() != Some(&o.applied)).map(change).collect();
+    if !changes.is_empty() {
+        let spec: Map<_, _> =
+            changes.iter().map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null))).collect();
+        let resource_version = object.resource_version.clone();
+        to.writes.push(Write { kind, name: name.to_owned(), action: Action::Restore { spec, resource_version }, changes });
+    }
+}
+
+fn deletion(kind: CalicoKind, name: &str, fields: &[&Original], object: &CalicoObject) -> Write {
+    let action = Action::Delete { uid: object.uid.clone(), resource_version: object.resource_version.clone() };
+    let changes = fields.iter().copied().map(change).collect();
+    Write { kind, name: name.to_owned(), action, changes }
+}
+
+fn change(original: &Original) -> Change {
+    Change {
+        id: FieldId { kind: original.kind, name: original.name.clone(), field: original.field.clone() },
+        from: Some(original.applied.clone()),
+        to: original.previous.clone(),
+        drifted_by: None,
+    }
+}
+
+fn changed_since(original: &Original, object: &CalicoObject) -> String {
+    format!(
+        "{} {} spec.{}: we set {}, it is {} now; its value before us was {}",
+        original.kind.as_str(),
+        original.name,
+        original.field,
+        plain(&original.applied),
+        shown(object.spec.get(&original.field)),
+        shown(original.previous.as_ref()),
+    )
+}

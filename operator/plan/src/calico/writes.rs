@@ -1,0 +1,89 @@
+//! From wanted fields to writes, one an object.
+
+use serde_json::{Map, Value, json};
+use wn_api::calico::CalicoKind;
+use wn_api::status::Original;
+
+use super::ownership::{Judged, Wanted};
+use super::{Action, Change, Write, originals};
+use crate::observed::{CalicoObject, Observed};
+
+pub fn writes(judged: &Judged, observed: &Observed, held: &[Original]) -> Vec<Write> {
+    let mut objects: Vec<(CalicoKind, &str)> = Vec::new();
+    for wanted in &judged.wanted {
+        let key = (wanted.desired.id.kind, wanted.desired.id.name.as_str());
+        if !objects.contains(&key) {
+            objects.push(key);
+        }
+    }
+    let list = originals::next(held, judged, observed);
+    objects.into_iter().filter_map(|(kind, name)| write(kind, name, judged, observed, held, &list)).collect()
+}
+
+fn write(
+    kind: CalicoKind,
+    name: &str,
+    judged: &Judged,
+    observed: &Observed,
+    held: &[Original],
+    list: &[Original],
+) -> Option<Write> {
+    let of_object = |w: &&Wanted| w.desired.id.kind == kind && w.desired.id.name == name;
+    let wanted: Vec<_> = judged.wanted.iter().filter(of_object).collect();
+    let object = observed.calico.objects.get(&(kind, name.to_owned()));
+    let mut changes: Vec<_> = wanted.iter().filter(|w| w.differs).map(|w| change(w, object)).collect();
+    let here = |o: &&Original| o.kind == kind && o.name == name;
+    changes.extend(held.iter().filter(here).filter_map(|o| given_back(o, judged, object)));
+    if changes.is_empty() {
+        return None;
+    }
+    let action = match object {
+        None => Action::Create { spec: creation(kind, &wanted) },
+        Some(object) => {
+            let mut spec: Map<_, _> =
+                wanted.iter().filter(|w| holds(w, object)).map(|w| (w.desired.id.field.clone(), w.desired.value.clone())).collect();
+            let back = originals::given_back(list, judged).filter(|(id, _)| id.kind == kind && id.name == name);
+            spec.extend(back.map(|(id, value)| (id.field, value.clone())));
+            Action::Apply { spec, resource_version: object.resource_version.clone() }
+        }
+    };
+    Some(Write { kind, name: name.to_owned(), action, changes })
+}
+
+fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {
+    Change {
+        id: wanted.desired.id.clone(),
+        from: object.and_then(|o| o.spec.get(&wanted.desired.id.field)).cloned(),
+        to: Some(wanted.desired.value.clone()),
+        drifted_by: wanted.drifted_by.clone(),
+    }
+}
+
+/// A lapsed field that still has our value and must go back to its own.
+fn given_back(original: &Original, judged: &Judged, object: Option<&CalicoObject>) -> Option<Change> {
+    let current = object?.spec.get(&original.field);
+    let ours = current == Some(&original.applied) && original.previous.as_ref() != Some(&original.applied);
+    (originals::lapsed(original, judged) && ours).then(|| Change {
+        id: super::FieldId { kind: original.kind, name: original.name.clone(), field: original.field.clone() },
+        from: current.cloned(),
+        to: original.previous.clone(),
+        drifted_by: None,
+    })
+}
+
+/// A field that is right already and that somebody else claims stays theirs: sharing it would keep it
+/// alive after they drop it.
+fn holds(wanted: &Wanted, object: &CalicoObject) -> bool {
+    let owners = object.owners.get(&wanted.desired.id.field);
+    wanted.differs || !owners.is_some_and(|o| o.iter().any(crate::observed::FieldOwner::claims))
+}
+
+/// Calico's schema requires both booleans of an IPAM configuration; `autoAllocateBlocks` is true by
+/// Calico's own default.
+fn creation(kind: CalicoKind, wanted: &[&Wanted]) -> Map<String, Value> {
+    let mut spec: Map<_, _> = wanted.iter().map(|w| (w.desired.id.field.clone(), w.desired.value.clone())).collect();
+    if kind == CalicoKind::IpamConfiguration {
+        spec.insert("autoAllocateBlocks".to_owned(), json!(true));
+    }
+    spec
+}

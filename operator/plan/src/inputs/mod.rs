@@ -1,0 +1,117 @@
+//! What Windows nodes must be told about the cluster: found in the order of likelihood to be right, each
+//! with its source.
+
+mod endpoint;
+mod sources;
+
+use std::net::IpAddr;
+
+use ipnet::Ipv4Net;
+use wn_api::reasons::Reason;
+use wn_api::spec::Network;
+use wn_api::status::{Input, InputsStatus};
+
+pub use endpoint::Endpoint;
+
+use crate::calico::Finding;
+use crate::observed::{Observed, Source};
+
+/// A value and where it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found<T> {
+    pub value: T,
+    pub source: String,
+}
+
+impl<T> Found<T> {
+    fn new(value: T, source: impl Into<String>) -> Self {
+        Self { value, source: source.into() }
+    }
+}
+
+/// What was found; a missing value has a finding that says what to do.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inputs {
+    pub api_server: Option<Found<Endpoint>>,
+    pub service_cidrs: Option<Found<Vec<String>>>,
+    pub dns_servers: Option<Found<Vec<String>>>,
+    pub dns_search: Vec<String>,
+    pub findings: Vec<Finding>,
+}
+
+/// Windows uses one DNS suffix; this is the one of Services in the cluster's default domain.
+const DNS_SEARCH: &str = "svc.cluster.local";
+
+pub fn discover(network: &Network, observed: &Observed) -> Inputs {
+    let search = network.cluster_dns.as_ref().map(|d| d.search.clone()).unwrap_or_default();
+    let mut inputs = Inputs {
+        api_server: sources::api_server(network, observed),
+        service_cidrs: sources::service_cidrs(network, observed),
+        dns_servers: sources::dns_servers(network, observed),
+        dns_search: if search.is_empty() { vec![DNS_SEARCH.to_owned()] } else { search },
+        findings: Vec::new(),
+    };
+    let missing = [
+        (inputs.api_server.is_none(), MISSING_API_SERVER),
+        (inputs.service_cidrs.is_none(), MISSING_SERVICE_CIDRS),
+        (inputs.dns_servers.is_none(), MISSING_DNS),
+    ];
+    for (_, message) in missing.into_iter().filter(|(missing, _)| *missing) {
+        inputs.findings.push(Finding { reason: Reason::InputMissing, message: message.to_owned() });
+    }
+    if let Some(message) = cluster_ip_problem(&inputs, observed) {
+        inputs.findings.push(Finding { reason: Reason::InputInvalid, message });
+    }
+    inputs
+}
+
+const MISSING_API_SERVER: &str = "the API server's address was found neither in ConfigMap tigera-operator/kubernetes-services-endpoint, \
+     kube-system/kube-proxy, kube-system/kubeadm-config or kube-public/cluster-info nor in EndpointSlice default/kubernetes: set \
+     spec.network.apiServer";
+const MISSING_SERVICE_CIDRS: &str = "the Service CIDRs were found neither in ServiceCIDR objects nor in ConfigMap \
+     kube-system/kubeadm-config nor in Installation default: set spec.network.serviceCIDRs";
+const MISSING_DNS: &str = "no DNS Service was found (kube-system/kube-dns, openshift-dns/dns-default, \
+     kube-system/rke2-coredns-rke2-coredns): set spec.network.clusterDNS.servers";
+
+/// A ClusterIP works only where kube-proxy runs, and on Windows kube-proxy starts after the agent.
+fn cluster_ip_problem(inputs: &Inputs, observed: &Observed) -> Option<String> {
+    let found = inputs.api_server.as_ref()?;
+    let cluster_ip = cluster_ip(observed)?;
+    (found.value.host == cluster_ip).then(|| {
+        format!(
+            "{} from {} is the ClusterIP of Service default/kubernetes, which Windows nodes cannot reach before kube-proxy runs: set \
+             spec.network.apiServer.host to the API server's real address",
+            found.value, found.source
+        )
+    })
+}
+
+/// ClusterIP of the API server's own Service.
+pub fn cluster_ip(observed: &Observed) -> Option<&str> {
+    observed.sources.get(&Source::KubernetesService)?.get("clusterIP").map(String::as_str)
+}
+
+impl Inputs {
+    pub fn status(&self) -> InputsStatus {
+        let input = |value: String, source: &str| Input { value, source: source.to_owned() };
+        InputsStatus {
+            api_server: self.api_server.as_ref().map(|f| input(f.value.to_string(), &f.source)),
+            service_cidrs: self.service_cidrs.as_ref().map(|f| input(f.value.join(","), &f.source)),
+            cluster_dns: self.dns_servers.as_ref().map(|f| input(f.value.join(","), &f.source)),
+        }
+    }
+
+    /// Everything a DaemonSet needs is there and believable.
+    pub fn complete(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// Is it an IPv4 network, written with its own first address?
+pub fn is_cidr_v4(text: &str) -> bool {
+    text.parse::<Ipv4Net>().is_ok_and(|net| net.trunc() == net)
+}
+
+pub fn is_ip(text: &str) -> bool {
+    text.parse::<IpAddr>().is_ok()
+}

@@ -1,0 +1,20 @@
+//! Decides what should be. Pure: no I/O, no clock, no client; time is a parameter.
+//!
+//! The way of data: `observed` → `validate` → `decide` (with `inputs`, `calico`, `standing`, `workload`)
+//! → the runtime applies → `status`.
+
+pub mod applied;
+pub mod calico;
+pub mod checksum;
+pub mod decide;
+pub mod drift;
+pub mod inputs;
+pub mod node;
+pub mod observed;
+pub mod platform;
+pub mod quantity;
+pub mod standing;
+pub mod status;
+pub mod validate;
+pub mod version;
+pub mod workload;

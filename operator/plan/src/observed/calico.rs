@@ -1,0 +1,199 @@
+//! Facts of Calico's objects: the fields we set or read, and who owns them.
+
+use std::collections::BTreeMap;
+
+use ipnet::Ipv4Net;
+use serde_json::Value;
+use wn_api::calico::{CalicoKind, WINDOWS_RESERVED_HANDLE};
+use wn_api::names::{self, labels, managers};
+
+use super::{flag, items, text};
+
+/// Who wrote a field last, from `managedFields`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FieldOwner {
+    pub manager: String,
+    /// Server-side apply (a standing claim) as opposed to a plain update.
+    pub applied: bool,
+}
+
+impl FieldOwner {
+    /// A plain update is a one-off; an apply, or a manager known to reconcile, comes back.
+    pub fn claims(&self) -> bool {
+        self.applied || names::RECONCILING_MANAGERS.contains(&self.manager.as_str())
+    }
+}
+
+/// An IPAM configuration, IP pool or Felix configuration.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CalicoObject {
+    /// The fields below `spec` that are set or read, as stored.
+    pub spec: BTreeMap<String, Value>,
+    /// Owners of those fields other than this operator.
+    pub owners: BTreeMap<String, Vec<FieldOwner>>,
+    /// Managers other than this operator that wrote anything at all.
+    pub foreign_writers: Vec<String>,
+    /// Reconciled by tigera/operator from its `Installation`.
+    pub managed_by_tigera: bool,
+    /// Guards each write: what was decided on must still be what is stored.
+    pub resource_version: String,
+    pub uid: String,
+}
+
+impl CalicoObject {
+    pub fn read(kind: CalicoKind, object: &Value) -> Self {
+        let fields = fields_read(kind);
+        let entries: Vec<_> = items(object, "/metadata/managedFields").collect();
+        let foreign = || entries.iter().filter(|e| !managers::is_ours(text(e, "/manager")));
+        let owners_of = |field: &str| -> Vec<FieldOwner> {
+            foreign()
+                .filter(|e| e.pointer("/fieldsV1/f:spec").is_some_and(|s| s.get(format!("f:{field}")).is_some()))
+                .map(|e| FieldOwner {
+                    manager: text(e, "/manager").to_owned(),
+                    applied: text(e, "/operation") == "Apply",
+                })
+                .collect()
+        };
+        let spec = object.pointer("/spec").and_then(Value::as_object);
+        let managed_by = object.pointer("/metadata/labels").and_then(|l| l.get(labels::MANAGED_BY));
+        Self {
+            spec: spec
+                .into_iter()
+                .flatten()
+                .filter(|(k, _)| fields.contains(&k.as_str()))
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
+            owners: fields.iter().map(|f| ((*f).to_owned(), owners_of(f))).filter(|(_, o)| !o.is_empty()).collect(),
+            foreign_writers: foreign().map(|e| text(e, "/manager").to_owned()).collect(),
+            managed_by_tigera: managed_by.and_then(Value::as_str) == Some(labels::TIGERA_OPERATOR),
+            resource_version: text(object, "/metadata/resourceVersion").to_owned(),
+            uid: text(object, "/metadata/uid").to_owned(),
+        }
+    }
+
+    pub fn text(&self, field: &str) -> &str {
+        self.spec.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub fn is_true(&self, field: &str) -> bool {
+        self.spec.get(field) == Some(&Value::Bool(true))
+    }
+
+    pub fn cidr_v4(&self) -> Option<Ipv4Net> {
+        self.text("cidr").parse().ok()
+    }
+}
+
+/// Fields of `spec` worth keeping; a FelixConfiguration has 180 more.
+const fn fields_read(kind: CalicoKind) -> &'static [&'static str] {
+    match kind {
+        CalicoKind::IpamConfiguration => &["strictAffinity", "autoAllocateBlocks", "maxBlocksPerHost"],
+        CalicoKind::IpPool => {
+            &["cidr", "blockSize", "ipipMode", "vxlanMode", "disabled", "nodeSelector", "allowedUses", "assignmentMode"]
+        }
+        CalicoKind::FelixConfiguration => &["ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"],
+    }
+}
+
+/// A block of addresses of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockFacts {
+    pub cidr: Option<Ipv4Net>,
+    /// Addresses of pods of a Linux node are in it. Windows pods do not count: they never had a
+    /// working encapsulation to lose.
+    pub serves_linux_pods: bool,
+}
+
+impl BlockFacts {
+    /// Facts, unless the block is marked as deleted.
+    pub fn read(block: &Value) -> Option<Self> {
+        if flag(block, "/spec/deleted") {
+            return None;
+        }
+        let attributes: Vec<_> = items(block, "/spec/attributes").collect();
+        let windows = attributes.iter().any(|a| text(a, "/handle_id").eq_ignore_ascii_case(WINDOWS_RESERVED_HANDLE));
+        let in_use = items(block, "/spec/allocations")
+            .filter_map(Value::as_u64)
+            .filter_map(|i| attributes.get(usize::try_from(i).ok()?))
+            .any(|a| is_pod(a));
+        Some(Self { cidr: text(block, "/spec/cidr").parse().ok(), serves_linux_pods: in_use && !windows })
+    }
+}
+
+/// Tunnel addresses and released, cooling addresses are no pod's (calico-node `secondary.type`).
+fn is_pod(attribute: &Value) -> bool {
+    !text(attribute, "/secondary/type").ends_with("TunnelAddress") && attribute.get("releasedAt").is_none_or(Value::is_null)
+}
+
+/// `ClusterInformation` `default`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterInformation {
+    pub calico_version: String,
+    /// Missing counts as ready: only an explicit false stops Calico.
+    pub datastore_ready: bool,
+}
+
+impl ClusterInformation {
+    pub fn read(object: &Value) -> Self {
+        Self {
+            calico_version: text(object, "/spec/calicoVersion").to_owned(),
+            datastore_ready: object.pointer("/spec/datastoreReady") != Some(&Value::Bool(false)),
+        }
+    }
+}
+
+/// A `DatastoreMigration` from v1 to native v3 objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MigrationFacts {
+    pub phase: String,
+}
+
+impl MigrationFacts {
+    pub fn read(object: &Value) -> Self {
+        Self { phase: text(object, "/status/phase").to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn owners_come_from_managed_fields_without_us() {
+        let object = json!({
+            "metadata": {"resourceVersion": "7", "managedFields": [
+                {"manager": "Go-http-client", "operation": "Update", "fieldsV1": {"f:spec": {"f:autoAllocateBlocks": {}}}},
+                {"manager": "argocd-controller", "operation": "Apply", "fieldsV1": {"f:spec": {"f:strictAffinity": {}}}},
+                {"manager": "windows-node-operator/ipam", "operation": "Apply", "fieldsV1": {"f:spec": {"f:strictAffinity": {}}}},
+            ]},
+            "spec": {"strictAffinity": false, "autoAllocateBlocks": true, "kubeVirtVMAddressPersistence": "Enabled"},
+        });
+        let facts = CalicoObject::read(CalicoKind::IpamConfiguration, &object);
+        assert_eq!(facts.spec.len(), 2, "fields nobody reads are not kept");
+        assert_eq!(
+            facts.owners["strictAffinity"],
+            [FieldOwner { manager: "argocd-controller".into(), applied: true }]
+        );
+        assert_eq!(facts.foreign_writers, ["Go-http-client", "argocd-controller"]);
+    }
+
+    fn block(attributes: Value, allocations: Value) -> Value {
+        json!({"spec": {"cidr": "10.0.0.0/26", "attributes": attributes, "allocations": allocations}})
+    }
+
+    #[test]
+    fn a_linux_pod_makes_a_block_used() {
+        let pod = json!([{"handle_id": "k8s-pod-network.1", "secondary": {"pod": "a"}}]);
+        assert!(BlockFacts::read(&block(pod.clone(), json!([0, null]))).unwrap().serves_linux_pods);
+        assert!(!BlockFacts::read(&block(pod, json!([null, null]))).unwrap().serves_linux_pods);
+    }
+
+    #[test]
+    fn tunnels_and_windows_blocks_are_not_linux_pods() {
+        let tunnel = json!([{"handle_id": "t", "secondary": {"type": "ipipTunnelAddress"}}]);
+        assert!(!BlockFacts::read(&block(tunnel, json!([0]))).unwrap().serves_linux_pods);
+        let windows = json!([{"handle_id": "windows-reserved-ipam-handle"}, {"handle_id": "pod"}]);
+        assert!(!BlockFacts::read(&block(windows, json!([0, 0, 0, 1]))).unwrap().serves_linux_pods);
+    }
+}

@@ -1,0 +1,132 @@
+//! What the cluster looks like, reduced to the facts decisions read. Plain data: a test writes it by hand.
+//!
+//! Invariant: a fact holds nothing that changes without meaning (heartbeats, counters), so "the fact is
+//! equal" means "there is nothing to decide". The corollary: whoever needs a new field adds it here first.
+
+mod calico;
+pub mod cluster;
+mod nodes;
+mod workloads;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use wn_api::WindowsNodeConfig;
+use wn_api::calico::CalicoKind;
+
+pub use calico::{BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
+pub use cluster::{InstallationFacts, SourceFacts};
+pub use nodes::{NodeFacts, WindowsBuild};
+pub use workloads::{App, DaemonSetFacts, PodFacts};
+
+use crate::version::Version;
+
+/// `namespace/name`; the namespace is empty for cluster-scoped objects.
+pub type Key = (String, String);
+
+/// The `WindowsNodeConfig` as far as it can be read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Config {
+    Readable(Box<WindowsNodeConfig>),
+    /// The stored object does not fit our types (a newer version wrote it): the reason, for the status.
+    Unreadable { generation: i64, message: String },
+}
+
+/// Everything that is known of the cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    pub config: Option<Config>,
+    /// Namespace the operator and its DaemonSets live in.
+    pub namespace: String,
+    pub kubernetes: Option<Version>,
+    pub nodes: BTreeMap<String, NodeFacts>,
+    pub pods: BTreeMap<Key, PodFacts>,
+    pub daemon_sets: BTreeMap<Key, DaemonSetFacts>,
+    /// Our own DaemonSets and ConfigMaps as stored, to compare with what they should be.
+    pub ours: BTreeMap<OwnObject, Value>,
+    /// Objects inputs are read from.
+    pub sources: BTreeMap<Source, SourceFacts>,
+    pub installation: Option<InstallationFacts>,
+    pub calico: CalicoFacts,
+}
+
+/// Kind and key of an object the operator owns.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum OwnKind {
+    ConfigMap,
+    DaemonSet,
+}
+
+/// An object the operator owns.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct OwnObject {
+    pub kind: OwnKind,
+    pub namespace: String,
+    pub name: String,
+}
+
+/// Objects that tell what Windows nodes need to know, best first where several tell the same.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Source {
+    /// ConfigMap `tigera-operator/kubernetes-services-endpoint`.
+    ServicesEndpoint,
+    /// ConfigMap `kube-system/kube-proxy`.
+    KubeProxyConfig,
+    /// ConfigMap `kube-system/kubeadm-config`.
+    KubeadmConfig,
+    /// ConfigMap `kube-public/cluster-info`.
+    ClusterInfo,
+    /// EndpointSlice `default/kubernetes`.
+    KubernetesEndpoints,
+    /// Service `default/kubernetes`.
+    KubernetesService,
+    /// ServiceCIDR `kubernetes`.
+    ServiceCidr,
+    /// Service `kube-system/kube-dns`.
+    KubeDns,
+    /// Service `openshift-dns/dns-default`.
+    OpenShiftDns,
+    /// Service `kube-system/rke2-coredns-rke2-coredns`.
+    Rke2Dns,
+}
+
+/// Calico as found.
+#[derive(Clone, Debug, Default)]
+pub struct CalicoFacts {
+    /// Names of the CustomResourceDefinitions that tell which form of the API is served.
+    pub definitions: BTreeSet<String>,
+    pub objects: BTreeMap<(CalicoKind, String), CalicoObject>,
+    pub blocks: BTreeMap<String, BlockFacts>,
+    pub cluster_information: Option<ClusterInformation>,
+    pub migrations: BTreeMap<String, MigrationFacts>,
+}
+
+impl Observed {
+    /// The readable config, if there is one.
+    pub fn readable(&self) -> Option<&WindowsNodeConfig> {
+        match &self.config {
+            Some(Config::Readable(config)) => Some(config),
+            _ => None,
+        }
+    }
+}
+
+/// A string at a JSON pointer, or empty.
+fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A boolean at a JSON pointer, or false.
+fn flag(value: &Value, pointer: &str) -> bool {
+    value.pointer(pointer).and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// A small integer at a JSON pointer, or 0.
+fn number(value: &Value, pointer: &str) -> i32 {
+    value.pointer(pointer).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok()).unwrap_or_default()
+}
+
+/// The items of the array at a JSON pointer.
+fn items<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
+    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+}

@@ -1,0 +1,72 @@
+//! Platforms that run parts of Windows networking themselves, recognised by what they leave on their nodes.
+
+use crate::observed::{NodeFacts, Observed};
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Platform {
+    Eks,
+    Aks,
+    Gke,
+    Rke2,
+    /// OpenShift's Windows Machine Config Operator.
+    Wmco,
+}
+
+impl Platform {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Eks => "EKS",
+            Self::Aks => "AKS",
+            Self::Gke => "GKE",
+            Self::Rke2 => "RKE2",
+            Self::Wmco => "OpenShift (WMCO)",
+        }
+    }
+}
+
+/// The platform of a node, and what gave it away.
+pub fn of_node(node: &NodeFacts) -> Option<(Platform, String)> {
+    const LABELS: [(&str, Platform); 4] = [
+        ("eks.amazonaws.com/", Platform::Eks),
+        ("kubernetes.azure.com/", Platform::Aks),
+        ("cloud.google.com/gke-", Platform::Gke),
+        ("windowsmachineconfig.openshift.io/", Platform::Wmco),
+    ];
+    let label = LABELS.iter().find_map(|(prefix, platform)| {
+        let label = node.labels.keys().find(|l| l.starts_with(prefix))?;
+        Some((*platform, format!("label {label}")))
+    });
+    // RKE2 runs kube-proxy and the agent inside rke2.exe (rke2 `pkg/executor/pebinary`).
+    let rke2 = || node.kubelet_version.contains("+rke2r").then(|| (Platform::Rke2, format!("kubelet {}", node.kubelet_version)));
+    label.or_else(rke2)
+}
+
+/// The first Windows node of a platform, by name.
+pub fn of_cluster(observed: &Observed) -> Option<(Platform, String)> {
+    observed.nodes.iter().find_map(|(name, node)| {
+        let (platform, sign) = of_node(node)?;
+        Some((platform, format!("{sign} on node {name}")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("eks.amazonaws.com/nodegroup", "v1.33.0-eks-1", Some(Platform::Eks))]
+    #[case("kubernetes.azure.com/cluster", "v1.33.0", Some(Platform::Aks))]
+    #[case("cloud.google.com/gke-nodepool", "v1.33.0", Some(Platform::Gke))]
+    #[case("windowsmachineconfig.openshift.io/version", "v1.33.0", Some(Platform::Wmco))]
+    #[case("zone", "v1.33.4+rke2r1", Some(Platform::Rke2))]
+    #[case("zone", "v1.33.4+k3s1", None)]
+    fn recognised_by(#[case] label: &str, #[case] kubelet: &str, #[case] expected: Option<Platform>) {
+        let node = NodeFacts {
+            labels: [(label.to_owned(), String::new())].into(),
+            kubelet_version: kubelet.to_owned(),
+            ..NodeFacts::default()
+        };
+        assert_eq!(of_node(&node).map(|(p, _)| p), expected);
+    }
+}

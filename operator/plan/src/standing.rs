@@ -1,0 +1,68 @@
+//! Who runs each DaemonSet: we, or someone we must not fight. Two node agents on one node delete each
+//! other's HNS networks; two kube-proxies each other's load balancers.
+
+use wn_api::names::{kube_proxy, node_agent};
+use wn_api::spec::{Management, WindowsNodeConfigSpec};
+
+use crate::observed::{App, Observed};
+use crate::platform::{self, Platform};
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Standing {
+    Managed,
+    External { by: String },
+}
+
+impl Standing {
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Managed => "Managed",
+            Self::External { .. } => "External",
+        }
+    }
+}
+
+pub fn node_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing {
+    decide(spec.node_agent.management, "spec.nodeAgent.management", || {
+        installation(observed)
+            .or_else(|| foreign(observed, App::NodeAgent, node_agent::DAEMON_SET))
+            .or_else(|| platform_runs(observed, "the Calico agent", |p| p == Platform::Rke2))
+    })
+}
+
+pub fn kube_proxy(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing {
+    decide(spec.kube_proxy.management, "spec.kubeProxy.management", || {
+        foreign(observed, App::KubeProxy, kube_proxy::DAEMON_SET)
+            .or_else(|| platform_runs(observed, "kube-proxy", |_| true))
+    })
+}
+
+fn decide(management: Management, field: &str, someone: impl FnOnce() -> Option<String>) -> Standing {
+    match management {
+        Management::Managed => Standing::Managed,
+        Management::External => Standing::External { by: format!("{field} is External") },
+        Management::Auto => someone().map_or(Standing::Managed, |by| Standing::External { by }),
+    }
+}
+
+fn installation(observed: &Observed) -> Option<String> {
+    let hns = observed.installation.as_ref().is_some_and(|i| i.windows_hns);
+    hns.then(|| {
+        "tigera/operator runs it: Installation default has spec.calicoNetwork.windowsDataplane HNS".to_owned()
+    })
+}
+
+/// A DaemonSet for the same purpose that we did not make, even under our name.
+fn foreign(observed: &Observed, app: App, our_name: &str) -> Option<String> {
+    let daemon_sets = observed.daemon_sets.iter();
+    let mut others = daemon_sets.filter(|((namespace, name), facts)| {
+        let place = namespace == &observed.namespace && name == our_name;
+        facts.app == app && !(facts.ours && place)
+    });
+    others.next().map(|((namespace, name), _)| format!("DaemonSet {namespace}/{name} runs it"))
+}
+
+fn platform_runs(observed: &Observed, what: &str, applies: impl Fn(Platform) -> bool) -> Option<String> {
+    let (platform, sign) = platform::of_cluster(observed)?;
+    applies(platform).then(|| format!("{} runs {what} itself ({sign})", platform.as_str()))
+}

@@ -1,0 +1,158 @@
+//! What each condition says after a plan was applied.
+
+use wn_api::reasons::Reason;
+
+use super::conditions::Verdict as Condition;
+use super::{NodeVerdict, Verdicts};
+use crate::applied::{Applied, Part};
+use crate::calico::Finding;
+use crate::decide::{Plan, WorkloadPlan, names_of};
+use crate::node::Verdict;
+use crate::observed::{App, Observed};
+use crate::standing::Standing;
+
+pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &[NodeVerdict]) -> Verdicts {
+    let inputs = inputs(plan);
+    let calico = calico(plan, applied);
+    let agent = workload(&plan.agent, App::NodeAgent, observed, plan, applied);
+    let proxy = workload(&plan.proxy, App::KubeProxy, observed, plan, applied);
+    let nodes = node_condition(nodes);
+    let concerns = [&inputs, &calico, &agent, &proxy, &nodes];
+    let ready = ready(&concerns);
+    let stalled = stalled(&concerns);
+    let reconciling = reconciling(&concerns, stalled.is_true(), plan.write);
+    [ready, reconciling, stalled, inputs, calico, agent, proxy, nodes]
+}
+
+fn inputs(plan: &Plan) -> Condition {
+    findings(&plan.inputs.findings).unwrap_or_else(|| Condition::yes(Reason::AsExpected, "see status.inputs"))
+}
+
+fn calico(plan: &Plan, applied: &Applied) -> Condition {
+    if let Some(failed) = failed(applied, Part::Calico) {
+        return failed;
+    }
+    let found = findings(&plan.calico.findings);
+    let observing = !plan.write && !plan.calico.writes.is_empty();
+    found.unwrap_or_else(|| {
+        if observing {
+            let changes = plan.calico.writes.iter().flat_map(|w| &w.changes).map(super::describe);
+            let changes = changes.collect::<Vec<_>>().join("; ");
+            Condition::no(Reason::ObserveOnly, format!("mode is Observe; Manage would set {changes}"))
+        } else {
+            Condition::yes(Reason::AsExpected, "IPAM configuration, IP pools and Felix are as Windows nodes need them")
+        }
+    })
+}
+
+fn failed(applied: &Applied, part: Part) -> Option<Condition> {
+    let failure = applied.failure.as_ref().filter(|f| f.part == part)?;
+    Some(Condition::no(Reason::ApplyFailed, failure.message.clone()))
+}
+
+/// The first finding's reason, and at most three messages: enough to act on, and bounded.
+fn findings(found: &[Finding]) -> Option<Condition> {
+    let first = found.first()?;
+    let messages: Vec<_> = found.iter().take(3).map(|f| f.message.as_str()).collect();
+    Some(Condition::no(first.reason, messages.join("; ")))
+}
+
+fn workload(workload: &WorkloadPlan, app: App, observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
+    let (part, name) = match app {
+        App::NodeAgent => (Part::NodeAgent, wn_api::names::node_agent::DAEMON_SET),
+        App::KubeProxy => (Part::KubeProxy, wn_api::names::kube_proxy::DAEMON_SET),
+    };
+    if let Standing::External { by } = &workload.standing {
+        return failed(applied, part).unwrap_or_else(|| Condition::yes(Reason::External, format!("not ours to run: {by}")));
+    }
+    if let Some(Finding { reason, message }) = &workload.blocked {
+        return Condition::no(*reason, message.clone());
+    }
+    if let Some(failed) = failed(applied, part) {
+        return failed;
+    }
+    let noted = |text: &str| workload.note.as_ref().map_or_else(|| text.to_owned(), |note| format!("{text}; {note}"));
+    if !plan.write && plan.objects.iter().any(|o| o.object.name == name) {
+        return Condition::no(Reason::ObserveOnly, format!("mode is Observe; Manage would apply DaemonSet {name}"));
+    }
+    if observed.nodes.is_empty() {
+        return Condition::yes(Reason::NoWindowsNodes, noted("the DaemonSet waits for the first Windows node"));
+    }
+    let place = (observed.namespace.clone(), name.to_owned());
+    let rolled_out = observed.daemon_sets.get(&place).is_some_and(|d| {
+        d.current && d.desired > 0 && d.updated == d.desired && d.ready == d.desired
+    });
+    if rolled_out && applied.objects.iter().all(|o| o.name != name) {
+        Condition::yes(Reason::AsExpected, noted("every pod is updated and ready"))
+    } else {
+        let message = format!("not every pod of DaemonSet {}/{name} is updated and ready: see status.nodes", observed.namespace);
+        Condition::no(Reason::RolloutIncomplete, noted(&message))
+    }
+}
+
+fn node_condition(nodes: &[NodeVerdict]) -> Condition {
+    if nodes.is_empty() {
+        return Condition::yes(Reason::NoWindowsNodes, "the cluster has no node with kubernetes.io/os=windows");
+    }
+    let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, _, verdict) in nodes {
+        if let Verdict::NotReady { reason, .. } = verdict {
+            match causes.iter_mut().find(|(cause, _)| cause == reason) {
+                Some((_, names)) => names.push(name),
+                None => causes.push((reason, vec![name])),
+            }
+        }
+    }
+    if causes.is_empty() {
+        return Condition::yes(Reason::AsExpected, "every Windows node is ready");
+    }
+    causes.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    let cause = |(reason, names): &(&str, Vec<&str>)| {
+        let noun = if names.len() == 1 { "node" } else { "nodes" };
+        format!("{} {noun}: {reason} ({})", names.len(), names_of(names.iter().copied()))
+    };
+    let message = causes.iter().take(3).map(cause).collect::<Vec<_>>().join("; ");
+    Condition::no(Reason::NodesNotReady, format!("{message}; see status.nodes"))
+}
+
+/// The first concern that is not met says why: they are in the order of cause and consequence.
+fn ready(concerns: &[&Condition]) -> Condition {
+    match concerns.iter().find(|c| !c.is_true()) {
+        Some(concern) => Condition::no(concern.reason, concern.message.clone()),
+        None if concerns.iter().any(|c| c.reason == Reason::NoWindowsNodes) => {
+            Condition::yes(Reason::NoWindowsNodes, "everything is in place for the first Windows node")
+        }
+        None => Condition::yes(Reason::AsExpected, "every Windows node is ready"),
+    }
+}
+
+/// Stalled in kstatus' sense: no progress until a person does something.
+fn stalled(concerns: &[&Condition]) -> Condition {
+    match concerns.iter().find(|c| !c.is_true() && needs_a_person(c.reason)) {
+        Some(concern) => Condition::yes(concern.reason, concern.message.clone()),
+        None => Condition::no(Reason::AsExpected, "nothing waits for a person"),
+    }
+}
+
+const fn needs_a_person(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::InputMissing
+            | Reason::InputInvalid
+            | Reason::CalicoVersionUnsupported
+            | Reason::ReportOnly
+            | Reason::PoolInUse
+            | Reason::PoolManagedByOperator
+            | Reason::NoUsablePool
+            | Reason::FieldConflict
+            | Reason::Contested
+            | Reason::DSRUnsupported
+    )
+}
+
+fn reconciling(concerns: &[&Condition], stalled: bool, write: bool) -> Condition {
+    match concerns.iter().find(|c| !c.is_true()) {
+        Some(concern) if write && !stalled => Condition::yes(Reason::Progressing, concern.message.clone()),
+        _ => Condition::no(Reason::AsExpected, "nothing is under way"),
+    }
+}

@@ -1,0 +1,140 @@
+//! `spec.network`, `spec.calico.vxlan` and what only one network type has.
+
+use ipnet::Ipv4Net;
+use wn_api::names::{MAX_VXLAN_VNI, MIN_VXLAN_VNI, VXLAN_PORT};
+use wn_api::spec::{ApiServer, ClusterDns, NetworkType, NodeAgent, Vxlan, WindowsNodeConfigSpec};
+
+use super::Violation;
+use crate::inputs::{cluster_ip, is_cidr_v4, is_ip};
+use crate::observed::Observed;
+
+pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Violation> {
+    let network = &spec.network;
+    let mut found = Vec::new();
+    found.extend(network.api_server.iter().flat_map(|a| api_server(a, observed)));
+    found.extend(service_cidrs(&network.service_cidrs));
+    found.extend(network.cluster_dns.iter().flat_map(cluster_dns));
+    found.extend(spec.calico.vxlan.iter().flat_map(vxlan));
+    if network.type_ == NetworkType::CalicoBgp {
+        found.extend(no_vxlan(spec.calico.vxlan.is_some(), &spec.node_agent));
+    }
+    found.extend(folders(&spec.node_agent));
+    found
+}
+
+fn api_server(given: &ApiServer, observed: &Observed) -> Vec<Violation> {
+    const HOST: &str = "spec.network.apiServer.host";
+    let host = given.host.as_str();
+    let mut found = Vec::new();
+    if host.trim().is_empty() {
+        found.push(Violation::new(HOST, "is empty: give the host name or IP address of the API server, or remove apiServer"));
+    } else if host.contains("://") {
+        let bare = host.rsplit("://").next().unwrap_or_default();
+        found.push(Violation::new(HOST, format!("{host:?} has a scheme: write only the host, e.g. {bare:?}")));
+    } else if host.contains('/') || host.contains(char::is_whitespace) {
+        found.push(Violation::new(HOST, format!("{host:?} is not a host name or an IP address")));
+    } else if host.contains(':') && !is_ip(host) {
+        found.push(Violation::new(HOST, format!("{host:?} has a port: write the port in spec.network.apiServer.port")));
+    } else if cluster_ip(observed) == Some(host) || host.starts_with("kubernetes.default") {
+        found.push(Violation::new(
+            HOST,
+            format!(
+                "{host} is the ClusterIP Service default/kubernetes, which Windows nodes cannot reach before kube-proxy runs: give the \
+                 API server's real address"
+            ),
+        ));
+    }
+    if !(1..=65535).contains(&given.port) {
+        found.push(Violation::new("spec.network.apiServer.port", format!("{} is not a TCP port: 1 to 65535", given.port)));
+    }
+    found
+}
+
+fn service_cidrs(cidrs: &[String]) -> Vec<Violation> {
+    let path = |i: usize| format!("spec.network.serviceCIDRs[{i}]");
+    let mut found = Vec::new();
+    let mut seen: Vec<(usize, Ipv4Net)> = Vec::new();
+    for (i, text) in cidrs.iter().enumerate() {
+        let Ok(net) = text.parse::<Ipv4Net>() else {
+            found.push(Violation::new(path(i), format!("{text:?} is not an IPv4 CIDR such as 10.96.0.0/12")));
+            continue;
+        };
+        if !is_cidr_v4(text) {
+            found.push(Violation::new(path(i), format!("{text} has host bits set: write {}", net.trunc())));
+        }
+        let overlaps = |other: &Ipv4Net| net.contains(other) || other.contains(&net);
+        if let Some((j, other)) = seen.iter().find(|(_, other)| overlaps(other)) {
+            found.push(Violation::new(path(i), format!("{net} overlaps {other} of {}: keep one of them", path(*j))));
+        }
+        seen.push((i, net));
+    }
+    found
+}
+
+fn cluster_dns(dns: &ClusterDns) -> Vec<Violation> {
+    let bad = dns.servers.iter().enumerate().filter(|(_, s)| !is_ip(s));
+    let servers = bad.map(|(i, s)| {
+        Violation::new(format!("spec.network.clusterDNS.servers[{i}]"), format!("{s:?} is not an IP address"))
+    });
+    let bad = dns.search.iter().enumerate().filter(|(_, s)| !is_domain(s));
+    let search = bad.map(|(i, s)| {
+        Violation::new(format!("spec.network.clusterDNS.search[{i}]"), format!("{s:?} is not a DNS domain such as svc.cluster.local"))
+    });
+    servers.chain(search).collect()
+}
+
+fn is_domain(text: &str) -> bool {
+    let label = |l: &str| {
+        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        (1..=63).contains(&l.len()) && l.chars().all(inner) && !l.starts_with('-') && !l.ends_with('-')
+    };
+    text.split('.').all(label)
+}
+
+fn vxlan(vxlan: &Vxlan) -> Vec<Violation> {
+    let mut found = Vec::new();
+    if let Some(vni) = vxlan.vni.filter(|v| !(MIN_VXLAN_VNI..=MAX_VXLAN_VNI).contains(v)) {
+        found.push(Violation::new(
+            "spec.calico.vxlan.vni",
+            format!("{vni} is out of range: Windows HNS takes {MIN_VXLAN_VNI} to {MAX_VXLAN_VNI}"),
+        ));
+    }
+    if let Some(port) = vxlan.port.filter(|p| *p != VXLAN_PORT) {
+        found.push(Violation::new(
+            "spec.calico.vxlan.port",
+            format!("{port} does not work: Calico for Windows uses UDP {VXLAN_PORT} only; remove the field"),
+        ));
+    }
+    found
+}
+
+fn no_vxlan(settings: bool, agent: &NodeAgent) -> Vec<Violation> {
+    let fields = [
+        (settings, "spec.calico.vxlan"),
+        (agent.vxlan_adapter.is_some(), "spec.nodeAgent.vxlanAdapter"),
+        (agent.vxlan_mac_prefix.is_some(), "spec.nodeAgent.vxlanMACPrefix"),
+    ];
+    let set = fields.into_iter().filter(|(set, _)| *set);
+    set.map(|(_, path)| {
+        Violation::new(path, "is for network type CalicoVXLAN: remove it, or set spec.network.type to CalicoVXLAN")
+    })
+    .collect()
+}
+
+/// containerd takes absolute folders on drive C: with or without the drive letter.
+fn folders(agent: &NodeAgent) -> Vec<Violation> {
+    let fields = [("cniBinDir", &agent.cni_bin_dir), ("cniConfDir", &agent.cni_conf_dir)];
+    let bad = |dir: &str| {
+        let rest = dir.strip_prefix("c:").or_else(|| dir.strip_prefix("C:")).unwrap_or(dir);
+        !rest.starts_with(['/', '\\']) || rest.contains("..") || rest.contains(['"', '*', '?', '<', '>', '|'])
+    };
+    let found = fields.into_iter().filter_map(|(name, dir)| Some((name, dir.as_deref().filter(|d| bad(d))?)));
+    found
+        .map(|(name, dir)| {
+            Violation::new(
+                format!("spec.nodeAgent.{name}"),
+                format!("{dir:?} is not an absolute folder on drive C: such as /opt/cni/bin"),
+            )
+        })
+        .collect()
+}

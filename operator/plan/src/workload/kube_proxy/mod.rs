@@ -1,0 +1,177 @@
+//! kube-proxy on Windows nodes, from the image of sig-windows-tools (`hostprocess/calico/kube-proxy`) with a
+//! start script of our own: theirs waits for ever and names a feature gate that is going away.
+
+mod flags;
+mod script;
+
+use k8s_openapi::api::core::v1::{
+    ConfigMapVolumeSource, Container, EnvVar, HTTPGetAction, Probe, Volume, VolumeMount,
+};
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use wn_api::names::kube_proxy as names;
+use wn_api::spec::{Image, KubeProxy, NetworkType, Resources};
+
+use super::image::{DefaultImage, reference};
+use super::meta::{
+    Base, Contents, ROOT, api_server_env, config_map, daemon_set, env, field_env, pull_policy, resources,
+};
+use super::{Surroundings, Workload};
+use crate::version::Version;
+
+pub use flags::{MANAGED_FLAGS, arguments};
+
+/// HNS network Calico creates, for both network types (`startup_windows.go`).
+const NETWORK: &str = "Calico";
+/// Endpoint of the node itself in that network (`SetupVxlanNetwork`: name of the network and `_ep`).
+const HOST_ENDPOINT: &str = "Calico_ep";
+/// kube-proxy's default health port (`pkg/cluster/ports`).
+const HEALTH_PORT: i32 = 10256;
+const SCRIPTS: &str = "scripts";
+const SCRIPTS_MOUNT: &str = "/etc/kube-proxy-windows";
+const PROBE_PERIOD: i32 = 10;
+/// kube-proxy keeps its HNS policies when it ends, so there is nothing to wait for.
+const GRACE_PERIOD: i64 = 5;
+
+pub fn kube_proxy(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surroundings) -> Workload {
+    let base = Base {
+        name: names::DAEMON_SET,
+        component: "kube-proxy",
+        service_account: names::SERVICE_ACCOUNT,
+        grace_period: GRACE_PERIOD,
+        tolerations: &spec.tolerations,
+        pull_secrets: &spec.image_pull_secrets,
+        update_strategy: &spec.update_strategy,
+    };
+    let config_map = config_map(
+        names::CONFIG_MAP,
+        names::SCRIPT_KEY,
+        script::TEXT.to_owned(),
+        &base,
+        around,
+    );
+    let contents = Contents {
+        init_containers: Vec::new(),
+        containers: vec![container(spec, version, dsr, around)],
+        volumes: vec![scripts_volume()],
+    };
+    let daemon_set = daemon_set(&base, contents, &config_map, around);
+    Workload {
+        config_map,
+        daemon_set,
+    }
+}
+
+/// One image serves every Windows build: its base has no layer of the operating system. A tag cannot hold `+`.
+pub fn image(image: &Image, version: &Version, global_registry: Option<&str>) -> String {
+    let default = DefaultImage {
+        registry: "docker.io",
+        repository: "sigwindowstools/kube-proxy".to_owned(),
+        tag: format!("{}-calico-hostprocess", version.to_string().replace('+', "_")),
+    };
+    reference(image, default, global_registry)
+}
+
+fn container(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surroundings) -> Container {
+    Container {
+        name: names::CONTAINER.to_owned(),
+        image: Some(image(&spec.image, version, around.image_registry.as_deref())),
+        image_pull_policy: pull_policy(&spec.image),
+        command: Some(command()),
+        args: Some(arguments(spec, version, dsr)),
+        working_dir: Some(format!("{ROOT}/kube-proxy/")),
+        env: Some(environment(around)),
+        resources: Some(
+            spec.resources
+                .as_ref()
+                .map_or_else(|| resources(&default_resources()), resources),
+        ),
+        volume_mounts: Some(vec![VolumeMount {
+            name: SCRIPTS.to_owned(),
+            mount_path: SCRIPTS_MOUNT.to_owned(),
+            ..VolumeMount::default()
+        }]),
+        startup_probe: Some(Probe {
+            // Longer than the script waits, so that its own message ends the wait, not a probe.
+            failure_threshold: Some(script::WAIT_SECONDS / PROBE_PERIOD + 12),
+            ..probe("/livez")
+        }),
+        // `/healthz` also fails on a node that is about to be deleted (KEP-3836): no reason to restart.
+        liveness_probe: Some(Probe {
+            failure_threshold: Some(6),
+            ..probe("/livez")
+        }),
+        readiness_probe: Some(probe("/healthz")),
+        // The last lines of kube-proxy say why it ended; the script writes its own message.
+        termination_message_policy: Some("FallbackToLogsOnError".to_owned()),
+        ..Container::default()
+    }
+}
+
+/// `-File`, not `-Command`: PowerShell must not read `,` and `;` in the arguments of kube-proxy as its own.
+fn command() -> Vec<String> {
+    let script = format!("{ROOT}{SCRIPTS_MOUNT}/{}", names::SCRIPT_KEY);
+    [
+        "powershell.exe",
+        "-NoLogo",
+        "-NoProfile",
+        "-NonInteractive",
+        "-ExecutionPolicy",
+        "Bypass",
+        "-File",
+        &script,
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn environment(around: &Surroundings) -> Vec<EnvVar> {
+    let mut all = vec![
+        field_env("NODENAME", "spec.nodeName"),
+        // What the script waits for; kube-proxy takes `--network-name` first, which is the same.
+        env("KUBE_NETWORK", NETWORK),
+        env("HNS_WAIT_SECONDS", script::WAIT_SECONDS.to_string()),
+    ];
+    // kube-proxy ends with "source-vip flag not set" on an overlay, and needs none elsewhere.
+    if around.network == NetworkType::CalicoVxlan {
+        all.push(env("SOURCE_VIP_ENDPOINT", HOST_ENDPOINT));
+    }
+    all.extend(api_server_env(around));
+    all
+}
+
+fn scripts_volume() -> Volume {
+    let source = ConfigMapVolumeSource {
+        name: names::CONFIG_MAP.to_owned(),
+        ..ConfigMapVolumeSource::default()
+    };
+    Volume {
+        name: SCRIPTS.to_owned(),
+        config_map: Some(source),
+        ..Volume::default()
+    }
+}
+
+fn probe(path: &str) -> Probe {
+    Probe {
+        http_get: Some(HTTPGetAction {
+            path: Some(path.to_owned()),
+            port: IntOrString::Int(HEALTH_PORT),
+            ..HTTPGetAction::default()
+        }),
+        period_seconds: Some(PROBE_PERIOD),
+        timeout_seconds: Some(5),
+        ..Probe::default()
+    }
+}
+
+/// As kubeadm's kube-proxy has none, a guess that keeps the scheduler honest without holding back a node.
+fn default_resources() -> Resources {
+    let requests = [("cpu", "100m"), ("memory", "128Mi")];
+    Resources {
+        requests: requests
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        ..Resources::default()
+    }
+}

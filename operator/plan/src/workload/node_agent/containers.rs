@@ -1,0 +1,169 @@
+//! Containers and volumes of the agent. The scripts are those in Calico's own images.
+
+use k8s_openapi::api::core::v1::{
+    Container, EnvVar, ExecAction, HostPathVolumeSource, Lifecycle, LifecycleHandler, Probe, Volume,
+    VolumeMount,
+};
+
+use wn_api::calico::CalicoApi;
+use wn_api::spec::{NetworkType, NodeAgent};
+
+use super::Images;
+use super::cni_config::net_dir;
+use super::command_line::{CommandLines, in_image};
+use super::env::{self, CNI_BIN_MOUNT, CNI_NET_MOUNT};
+use crate::workload::Surroundings;
+use crate::workload::meta::{Contents, pull_policy, resources};
+
+const DEFAULT_BIN_DIR: &str = "/opt/cni/bin";
+const CNI_BIN: &str = "cni-bin-dir";
+const CNI_NET: &str = "cni-net-dir";
+const CNI_LOG: &str = "cni-log-dir";
+const VAR_RUN: &str = "var-run-calico";
+const VAR_LIB: &str = "var-lib-calico";
+
+pub fn contents(
+    spec: &NodeAgent,
+    images: &Images,
+    lines: CommandLines,
+    api: CalicoApi,
+    around: &Surroundings,
+) -> Contents {
+    let agent = Agent {
+        spec,
+        image: &images.node,
+        env: env::agent(spec, api, around),
+    };
+    let mut containers = vec![agent.container("node", "node-service.ps1"), felix(&agent, lines)];
+    if around.network == NetworkType::CalicoBgp {
+        containers.push(agent.container("confd", "confd/confd-service.ps1"));
+    }
+    // Order matters: the first deletes what a manual install left, the second installs anew.
+    let uninstall = Container {
+        args: Some(vec![in_image("uninstall-calico.ps1")]),
+        ..init("uninstall-calico", spec, &images.node, env::uninstall())
+    };
+    let install = Container {
+        command: Some(lines.install_cni()),
+        ..init(
+            "install-cni",
+            spec,
+            &images.cni,
+            env::install_cni(spec, api, around),
+        )
+    };
+    Contents {
+        init_containers: vec![uninstall, install],
+        containers,
+        volumes: volumes(spec),
+    }
+}
+
+/// What every long-running container of the agent shares.
+struct Agent<'a> {
+    spec: &'a NodeAgent,
+    image: &'a str,
+    env: Vec<EnvVar>,
+}
+
+impl Agent<'_> {
+    /// The scripts load `config.ps1` from the current folder, hence the working directory.
+    fn container(&self, name: &str, script: &str) -> Container {
+        Container {
+            args: Some(vec![in_image(&format!("CalicoWindows/{script}"))]),
+            working_dir: Some(in_image("CalicoWindows/")),
+            volume_mounts: Some(vec![
+                mount(VAR_RUN, "/var/run/calico"),
+                mount(VAR_LIB, "/var/lib/calico"),
+                mount(CNI_LOG, "/var/log/calico/cni"),
+                mount(CNI_NET, CNI_NET_MOUNT),
+            ]),
+            ..container(name, self.spec, self.image, self.env.clone())
+        }
+    }
+}
+
+/// Only Felix can be asked how it is: `node` and `confd` have no health endpoint. Times are upstream's.
+fn felix(agent: &Agent<'_>, lines: CommandLines) -> Container {
+    let probe = |command| Probe {
+        exec: Some(exec(command)),
+        period_seconds: Some(10),
+        timeout_seconds: Some(10),
+        ..Probe::default()
+    };
+    Container {
+        liveness_probe: Some(Probe {
+            initial_delay_seconds: Some(10),
+            failure_threshold: Some(6),
+            ..probe(lines.felix_live())
+        }),
+        readiness_probe: Some(probe(lines.felix_ready())),
+        lifecycle: Some(Lifecycle {
+            pre_stop: Some(LifecycleHandler {
+                exec: Some(exec(lines.shutdown())),
+                ..LifecycleHandler::default()
+            }),
+            ..Lifecycle::default()
+        }),
+        ..agent.container("felix", "felix-service.ps1")
+    }
+}
+
+fn init(name: &str, spec: &NodeAgent, image: &str, env: Vec<EnvVar>) -> Container {
+    Container {
+        volume_mounts: Some(vec![mount(CNI_BIN, CNI_BIN_MOUNT), mount(CNI_NET, CNI_NET_MOUNT)]),
+        ..container(name, spec, image, env)
+    }
+}
+
+fn container(name: &str, spec: &NodeAgent, image: &str, env: Vec<EnvVar>) -> Container {
+    Container {
+        name: name.to_owned(),
+        image: Some(image.to_owned()),
+        image_pull_policy: pull_policy(&spec.image),
+        env: Some(env),
+        resources: spec.resources.as_ref().map(resources),
+        ..Container::default()
+    }
+}
+
+fn volumes(spec: &NodeAgent) -> Vec<Volume> {
+    let bin_dir = spec
+        .cni_bin_dir
+        .as_deref()
+        .unwrap_or(DEFAULT_BIN_DIR)
+        .replace('\\', "/");
+    vec![
+        folder(CNI_BIN, bin_dir),
+        folder(CNI_NET, net_dir(spec)),
+        folder(CNI_LOG, "/var/log/calico/cni".to_owned()),
+        folder(VAR_RUN, "/var/run/calico".to_owned()),
+        folder(VAR_LIB, "/var/lib/calico".to_owned()),
+    ]
+}
+
+fn folder(name: &str, path: String) -> Volume {
+    let source = HostPathVolumeSource {
+        path,
+        type_: Some("DirectoryOrCreate".to_owned()),
+    };
+    Volume {
+        name: name.to_owned(),
+        host_path: Some(source),
+        ..Volume::default()
+    }
+}
+
+fn mount(name: &str, path: &str) -> VolumeMount {
+    VolumeMount {
+        name: name.to_owned(),
+        mount_path: path.to_owned(),
+        ..VolumeMount::default()
+    }
+}
+
+fn exec(command: Vec<String>) -> ExecAction {
+    ExecAction {
+        command: Some(command),
+    }
+}

@@ -1,0 +1,149 @@
+//! Environment of the agent's containers, as `pkg/render/windows.go` of tigera/operator sets it, without Typha:
+//! Felix then watches the API server itself.
+
+use k8s_openapi::api::core::v1::{ConfigMapKeySelector, EnvVar, EnvVarSource};
+
+use wn_api::calico::CalicoApi;
+use wn_api::names::node_agent as names;
+use wn_api::spec::{LogLevel, NetworkType, NodeAgent};
+
+use super::cni_config::net_dir_without_drive;
+use crate::workload::Surroundings;
+use crate::workload::meta::{api_server_env, env, field_env};
+
+/// Where the folders of the node are mounted: compiled into the installer (`cni-plugin/pkg/install/install.go`).
+pub const CNI_BIN_MOUNT: &str = "/host/opt/cni/bin";
+pub const CNI_NET_MOUNT: &str = "/host/etc/cni/net.d";
+const CNI_CONF_NAME: &str = "10-calico.conflist";
+/// v3.32 starts the token refresher only if this says so (`node-service.ps1`); without it the CNI plugin's
+/// token ends after a day.
+const CNI_PLUGIN: (&str, &str) = ("CNI_PLUGIN_TYPE", "Calico");
+
+/// Name of the networking backend, in `CALICO_NETWORKING_BACKEND` and as `mode` in the CNI configuration.
+pub fn backend(network: NetworkType) -> &'static str {
+    match network {
+        NetworkType::CalicoVxlan => "vxlan",
+        NetworkType::CalicoBgp => "windows-bgp",
+    }
+}
+
+/// The script stops and deletes the Windows services of a manual install, kube-proxy's too, and the old CNI files
+/// in the node's folders (`uninstall-calico-hpc.ps1`); `install-cni` writes them anew.
+pub fn uninstall() -> Vec<EnvVar> {
+    vec![
+        env(CNI_PLUGIN.0, CNI_PLUGIN.1),
+        env("CNI_BIN_DIR", CNI_BIN_MOUNT),
+        env("CNI_CONF_NAME", CNI_CONF_NAME),
+        env("CNI_NET_DIR", CNI_NET_MOUNT),
+        env("SLEEP", "false"),
+    ]
+}
+
+pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<EnvVar> {
+    let mut all = vec![
+        // An init container must end.
+        env("SLEEP", "false"),
+        env(CNI_PLUGIN.0, CNI_PLUGIN.1),
+        env("CNI_BIN_DIR", CNI_BIN_MOUNT),
+        env("CNI_CONF_NAME", CNI_CONF_NAME),
+        env("CNI_NET_DIR", net_dir_without_drive(spec)),
+        env("CALICO_CNI_SERVICE_ACCOUNT", names::CNI_SERVICE_ACCOUNT),
+        env("CALICO_NETWORKING_BACKEND", backend(around.network)),
+        env("KUBERNETES_DNS_SERVERS", around.dns_servers.join(",")),
+        env("KUBERNETES_SERVICE_CIDRS", around.service_cidrs.join(",")),
+        field_env("KUBERNETES_NODE_NAME", "spec.nodeName"),
+        cni_network_config(),
+    ];
+    all.extend(vni(around));
+    all.extend(api_server_env(around));
+    all.extend(api_group(api));
+    all
+}
+
+/// What `node`, `felix` and `confd` share; all three read `config-hpc.ps1`, which fills what is missing here.
+pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<EnvVar> {
+    let mut all = vec![
+        env(CNI_PLUGIN.0, CNI_PLUGIN.1),
+        env("DATASTORE_TYPE", "kubernetes"),
+        env("WAIT_FOR_DATASTORE", "true"),
+        env("CLUSTER_TYPE", cluster_type(around.network)),
+        env("CALICO_DISABLE_FILE_LOGGING", "false"),
+        env("CALICO_NETWORKING_BACKEND", backend(around.network)),
+        // `node` renews the token in the CNI plugin's kubeconfig, for this account of its own namespace
+        // (`node/pkg/cni/token_watch.go`).
+        env("CALICO_MANAGE_CNI", "true"),
+        env("CALICO_CNI_SERVICE_ACCOUNT", names::CNI_SERVICE_ACCOUNT),
+        // HNS networks Felix may program.
+        env("KUBE_NETWORK", "Calico.*"),
+        env("IP", "autodetect"),
+        env("IP6", "none"),
+        env("FELIX_IPV6SUPPORT", "false"),
+        env("FELIX_HEALTHENABLED", "true"),
+        env("FELIX_DEFAULTENDPOINTTOHOSTACTION", "ACCEPT"),
+        field_env("NODENAME", "spec.nodeName"),
+        field_env("NAMESPACE", "metadata.namespace"),
+    ];
+    all.extend(log_levels(spec.log_level));
+    all.extend(vni(around));
+    if around.network == NetworkType::CalicoVxlan {
+        all.extend(
+            spec.vxlan_adapter
+                .iter()
+                .map(|adapter| env("VXLAN_ADAPTER", adapter)),
+        );
+    }
+    all.extend(api_server_env(around));
+    all.extend(api_group(api));
+    all
+}
+
+/// `felix-service.ps1` overrides FelixConfiguration with this value, so it must follow it.
+fn vni(around: &Surroundings) -> Option<EnvVar> {
+    (around.network == NetworkType::CalicoVxlan).then(|| env("VXLAN_VNI", around.vni.to_string()))
+}
+
+/// libcalico takes `crd.projectcalico.org/v1` if that group is served at all, which is wrong on a cluster
+/// that migrated to native v3 resources; releases before v3.32 know no other form and ignore this.
+fn api_group(api: CalicoApi) -> Option<EnvVar> {
+    (api == CalicoApi::V3).then(|| env("CALICO_API_GROUP", format!("{}/{}", api.group(), api.version())))
+}
+
+fn cluster_type(network: NetworkType) -> &'static str {
+    match network {
+        NetworkType::CalicoVxlan => "k8s,windows",
+        NetworkType::CalicoBgp => "k8s,bgp,windows",
+    }
+}
+
+/// Felix, the start-up and confd each have a variable of their own.
+fn log_levels(level: LogLevel) -> [EnvVar; 3] {
+    let name = match level {
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warning => "warning",
+        LogLevel::Error => "error",
+    };
+    [
+        "FELIX_LOGSEVERITYSCREEN",
+        "CALICO_STARTUP_LOGLEVEL",
+        "BGP_LOGSEVERITYSCREEN",
+    ]
+    .map(|var| env(var, name))
+}
+
+fn cni_network_config() -> EnvVar {
+    let key = ConfigMapKeySelector {
+        name: names::CONFIG_MAP.to_owned(),
+        key: names::CONFIG_KEY.to_owned(),
+        optional: None,
+    };
+    let source = EnvVarSource {
+        config_map_key_ref: Some(key),
+        ..EnvVarSource::default()
+    };
+    EnvVar {
+        name: "CNI_NETWORK_CONFIG".to_owned(),
+        value: None,
+        value_from: Some(source),
+    }
+}
