@@ -1,0 +1,70 @@
+//! Writes to Calico's objects.
+
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
+use serde_json::{Value, json};
+use wn_api::calico::CalicoKind;
+use wn_api::names::managers;
+use wn_plan::calico::{Action, Write};
+
+use super::Error;
+use crate::reconcile::Context;
+use crate::world::Topic;
+
+const fn manager(kind: CalicoKind) -> &'static str {
+    match kind {
+        CalicoKind::IpamConfiguration => managers::IPAM,
+        CalicoKind::IpPool => managers::IP_POOL,
+        CalicoKind::FelixConfiguration => managers::FELIX,
+    }
+}
+
+pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
+    let topic = Topic::Calico(write.kind);
+    let what = format!("{} {}", write.kind.as_str(), write.name);
+    let (Some(api), Some(resource)) = (context.apis.api(topic), context.apis.resource(topic)) else {
+        return Err(Error::NotServed { what });
+    };
+    let manager = manager(write.kind);
+    let head = |version: Option<&str>| {
+        let mut metadata = json!({ "name": write.name });
+        if let Some(version) = version {
+            metadata["resourceVersion"] = json!(version);
+        }
+        json!({ "apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata })
+    };
+    let stored: DynamicObject = match &write.action {
+        Action::Create { spec } => {
+            let mut body = head(None);
+            body["spec"] = Value::Object(spec.clone());
+            let object = serde_json::from_value(body).map_err(|e| Error::new(&what, kube::Error::SerdeError(e)))?;
+            let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
+            api.create(&params, &object).await.map_err(|e| Error::new(&what, e))?
+        }
+        Action::Apply { spec, resource_version } => {
+            let mut body = head(Some(resource_version));
+            body["spec"] = Value::Object(spec.clone());
+            // Forced: an unforced apply always conflicts with Calico's own plain updates. Whose field
+            // may be taken was decided on managedFields, and the resource version pins that decision.
+            let params = PatchParams::apply(manager).force().validation_strict();
+            api.patch(&write.name, &params, &Patch::Apply(&body)).await.map_err(|e| Error::new(&what, e))?
+        }
+        Action::Restore { spec, resource_version } => {
+            let body = json!({ "metadata": { "resourceVersion": resource_version }, "spec": spec });
+            let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
+            api.patch(&write.name, &params, &Patch::Merge(&body)).await.map_err(|e| Error::new(&what, e))?
+        }
+        Action::Delete { uid, resource_version } => {
+            let preconditions =
+                Preconditions { uid: Some(uid.clone()), resource_version: Some(resource_version.clone()) };
+            let params = DeleteParams::default().preconditions(preconditions);
+            api.delete(&write.name, &params).await.map_err(|e| Error::new(&what, e))?;
+            context.world.remove(topic, &(String::new(), write.name.clone()));
+            return Ok(());
+        }
+    };
+    tracing::info!(object = what, changes = ?write.changes.iter().map(wn_plan::status::describe).collect::<Vec<_>>(), "Calico written");
+    if let Ok(value) = serde_json::to_value(&stored) {
+        context.world.put(topic, &value);
+    }
+    Ok(())
+}

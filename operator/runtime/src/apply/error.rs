@@ -1,0 +1,35 @@
+//! What can go wrong on a write. Messages carry no name, count or time that changes from try to try:
+//! they end in conditions, and a changing condition would wake us for ever.
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{what}: {message}")]
+    Refused { what: String, code: u16, message: String },
+    #[error("{what}: the API server did not answer")]
+    Unreachable {
+        what: String,
+        #[source]
+        source: Box<kube::Error>,
+    },
+    #[error("{what}: its API is not served now")]
+    NotServed { what: String },
+}
+
+impl Error {
+    pub fn new(what: impl Into<String>, error: kube::Error) -> Self {
+        let what = what.into();
+        match error {
+            kube::Error::Api(status) => Self::Refused { what, code: status.code, message: status.message },
+            source => Self::Unreachable { what, source: Box::new(source) },
+        }
+    }
+
+    /// What was decided on is no longer what is stored: not a failure, a reason to look again.
+    pub const fn is_stale(&self) -> bool {
+        matches!(self, Self::Refused { code: 409, .. })
+    }
+
+    pub const fn is_gone(&self) -> bool {
+        matches!(self, Self::Refused { code: 404, .. } | Self::NotServed { .. })
+    }
+}

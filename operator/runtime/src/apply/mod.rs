@@ -1,0 +1,68 @@
+//! Step 4: makes a plan true, in an order in which every prefix leaves the cluster sound: what is to be
+//! given back is written down first, Calico is made fit before anything is started on it.
+
+mod calico;
+mod error;
+mod objects;
+
+use jiff::Timestamp;
+use wn_api::WindowsNodeConfig;
+use wn_plan::applied::{Applied, Failure, Part};
+use wn_plan::decide::Plan;
+use wn_plan::status::with_originals;
+
+use crate::reconcile::Context;
+use crate::report;
+
+pub use calico::write as write_calico;
+pub use error::Error;
+pub use objects::{delete as delete_object, set_finalizer};
+
+pub async fn apply(context: &Context, config: &WindowsNodeConfig, plan: &Plan, now: Timestamp) -> Result<Applied, Error> {
+    let mut applied = Applied::default();
+    if !plan.calico.originals.is_empty() || !plan.objects.is_empty() {
+        set_finalizer(context, config, true).await?;
+    }
+    if let Some(status) = with_originals(config, plan) {
+        report::write(context, config, &status).await?;
+    }
+    context.remember(|memory| {
+        for field in &plan.calico.given_up {
+            memory.contests.give_up(field.clone(), now);
+        }
+    });
+    let outcome = parts(context, plan, &mut applied, now).await;
+    match outcome {
+        Ok(()) => Ok(applied),
+        // Decided on a version that is gone: the newer one is on its way, decide again on that.
+        Err((_, error)) if error.is_stale() => Err(error),
+        Err((part, error)) => {
+            tracing::warn!(?part, error = %error, "a write failed");
+            applied.failure = Some(Failure { part, message: error.to_string() });
+            Ok(applied)
+        }
+    }
+}
+
+async fn parts(context: &Context, plan: &Plan, applied: &mut Applied, now: Timestamp) -> Result<(), (Part, Error)> {
+    for write in &plan.calico.writes {
+        calico::write(context, write).await.map_err(|e| (Part::Calico, e))?;
+        context.remember(|memory| {
+            for change in write.changes.iter().filter(|c| c.drifted_by.is_some()) {
+                memory.contests.repaired(change.id.clone(), now);
+            }
+        });
+        applied.calico.extend(write.changes.iter().cloned());
+    }
+    for write in &plan.objects {
+        objects::apply(context, write).await.map_err(|e| (objects::part(&write.object.name), e))?;
+        applied.objects.push(write.object.clone());
+    }
+    for object in &plan.deletions {
+        objects::delete(context, object).await.map_err(|e| (objects::part(&object.name), e))?;
+    }
+    if let Some(config_map) = &plan.services_endpoint {
+        objects::create_services_endpoint(context, config_map).await.map_err(|e| (Part::NodeAgent, e))?;
+    }
+    Ok(())
+}

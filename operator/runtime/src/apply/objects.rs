@@ -1,0 +1,103 @@
+//! Writes to objects of ours, and of our finalizer.
+
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use wn_api::WindowsNodeConfig;
+use wn_api::names::{self, managers};
+use wn_plan::applied::Part;
+use wn_plan::decide::ObjectWrite;
+use wn_plan::observed::{OwnKind, OwnObject};
+
+use super::Error;
+use crate::reconcile::Context;
+use crate::world::Topic;
+
+/// Part of the plan an object of ours belongs to.
+pub fn part(name: &str) -> Part {
+    match name {
+        names::node_agent::DAEMON_SET | names::node_agent::CONFIG_MAP => Part::NodeAgent,
+        _ => Part::KubeProxy,
+    }
+}
+
+fn api(context: &Context, kind: OwnKind) -> (Topic, Option<Api<DynamicObject>>) {
+    match kind {
+        OwnKind::ConfigMap => (Topic::ConfigMaps, context.apis.api(Topic::ConfigMaps)),
+        OwnKind::DaemonSet => (Topic::DaemonSets, context.apis.own_daemon_sets()),
+    }
+}
+
+fn describe(object: &OwnObject) -> String {
+    format!("{:?} {}/{}", object.kind, object.namespace, object.name)
+}
+
+pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> {
+    let what = describe(&write.object);
+    let (topic, api) = api(context, write.object.kind);
+    let api = api.ok_or_else(|| Error::NotServed { what: what.clone() })?;
+    let params = PatchParams::apply(write.manager).force().validation_strict();
+    let stored = api.patch(&write.object.name, &params, &Patch::Apply(&write.body)).await;
+    let stored = stored.map_err(|e| Error::new(&what, e))?;
+    tracing::info!(object = what, "applied");
+    if let Ok(value) = serde_json::to_value(&stored) {
+        context.world.put(topic, &value);
+    }
+    Ok(())
+}
+
+/// Deletes; gone already is as good.
+pub async fn delete(context: &Context, object: &OwnObject) -> Result<(), Error> {
+    let (_, api) = api(context, object.kind);
+    let Some(api) = api else { return Ok(()) };
+    match api.delete(&object.name, &DeleteParams::background()).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Err(error) => Err(Error::new(describe(object), error)),
+    }
+}
+
+/// Created, never updated: once there it is the user's. Server-side apply with no claim on an existing
+/// object's fields, so a race with its real author ends in a conflict and theirs stays.
+pub async fn create_services_endpoint(context: &Context, config_map: &Value) -> Result<(), Error> {
+    use wn_plan::observed::Source;
+    let what = "ConfigMap tigera-operator/kubernetes-services-endpoint (allow it with the chart value tigeraOperator.enabled=true)";
+    let topic = Topic::Source(Source::ServicesEndpoint);
+    let Some(api) = context.apis.api(topic) else { return Ok(()) };
+    let params = PatchParams::apply(managers::NODE_AGENT).validation_strict();
+    let name = names::tigera::SERVICES_ENDPOINT;
+    match api.patch(name, &params, &Patch::Apply(config_map)).await {
+        Ok(stored) => {
+            if let Ok(value) = serde_json::to_value(&stored) {
+                context.world.put(topic, &value);
+            }
+            Ok(())
+        }
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        Err(error) => Err(Error::new(what, error)),
+    }
+}
+
+/// Sets or removes our finalizer; other finalizers are not touched.
+pub async fn set_finalizer(context: &Context, config: &WindowsNodeConfig, wanted: bool) -> Result<(), Error> {
+    let there = config.metadata.finalizers.iter().flatten().any(|f| f == names::FINALIZER);
+    if there == wanted {
+        return Ok(());
+    }
+    let Some(api) = context.apis.api(Topic::Config) else { return Ok(()) };
+    let finalizers: &[&str] = if wanted { &[names::FINALIZER] } else { &[] };
+    let body = json!({
+        "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),
+        "kind": names::KIND,
+        "metadata": { "name": names::SINGLETON, "uid": config.metadata.uid, "finalizers": finalizers },
+    });
+    let params = PatchParams::apply(managers::FINALIZER).force();
+    match api.patch(names::SINGLETON, &params, &Patch::Apply(&body)).await {
+        Ok(stored) => {
+            if wanted && let Ok(value) = serde_json::to_value(&stored) {
+                context.world.put(Topic::Config, &value);
+            }
+            Ok(())
+        }
+        Err(error) => Err(Error::new("finalizer of WindowsNodeConfig default", error)),
+    }
+}

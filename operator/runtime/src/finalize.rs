@@ -1,0 +1,88 @@
+//! Deletion: our DaemonSets go, Calico is given back, the finalizer falls. Never for ever: a Calico that is
+//! gone is not waited for, and one that refuses only until `PATIENCE` is over.
+
+use jiff::{SignedDuration, Timestamp};
+use wn_api::WindowsNodeConfig;
+use wn_api::reasons::events;
+use wn_api::spec::{DeletionPolicy, Mode};
+use wn_api::status::Original;
+use wn_plan::calico::{api, restore};
+use wn_plan::status::{self, describe};
+
+use crate::apply::{self, Error};
+use crate::reconcile::{Context, Revisit};
+use crate::report;
+
+/// Long enough for a migration's steps and an API server's restart; after that a person who deletes the
+/// object wants it gone, and the Events say what is left to do by hand.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
+const POLL: SignedDuration = SignedDuration::from_secs(15);
+
+pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Result<Revisit, Error> {
+    if config.spec.mode == Mode::Manage {
+        let objects: Vec<_> = context.world.read(|o| o.ours.keys().cloned().collect());
+        for object in objects {
+            apply::delete_object(context, &object).await?;
+        }
+        if config.spec.deletion_policy == DeletionPolicy::Restore {
+            let give_up = config.metadata.deletion_timestamp.as_ref().is_some_and(|t| now.duration_since(t.0) > PATIENCE);
+            match give_back(context, config).await {
+                Ok(None) => {}
+                Ok(Some(wait)) if !give_up => {
+                    report::write(context, config, &status::restoring(config, &wait, now)).await?;
+                    return Ok(Some(now + POLL));
+                }
+                Err(error) if !give_up => {
+                    report::write(context, config, &status::restoring(config, &error.to_string(), now)).await?;
+                    return Err(error);
+                }
+                Ok(Some(why)) => surrender(context, config, &why).await,
+                Err(error) => surrender(context, config, &error.to_string()).await,
+            }
+        }
+    }
+    match apply::set_finalizer(context, config, false).await {
+        Err(error) if error.is_gone() => Ok(None),
+        done => done.map(|()| None),
+    }
+}
+
+/// Gives Calico back; `Some` says what it has to wait for.
+async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Option<String>, Error> {
+    let originals = originals(config);
+    let (served, paused) = context.world.read(|o| (api::form(&o.calico).is_some(), api::pause(&o.calico).is_some()));
+    if !served || originals.is_empty() {
+        return Ok(None);
+    }
+    if paused {
+        return Ok(Some("Calico must not be written now (migration, or datastore not ready): waiting to give it back".to_owned()));
+    }
+    let restoration = context.world.read(|o| restore::restoration(originals, o));
+    for write in &restoration.writes {
+        apply::write_calico(context, write).await?;
+        let changes = write.changes.iter().map(describe).collect::<Vec<_>>().join("; ");
+        context.events.normal(config, events::CALICO_RESTORED, changes).await;
+    }
+    for left in restoration.left {
+        context.events.warning(config, events::NOT_RESTORED, format!("left as it is: {left}")).await;
+    }
+    Ok(None)
+}
+
+fn originals(config: &WindowsNodeConfig) -> &[Original] {
+    config.status.as_ref().and_then(|s| s.calico.as_ref()).map_or(&[], |c| &c.originals)
+}
+
+/// Says field by field what a person must put back.
+async fn surrender(context: &Context, config: &WindowsNodeConfig, why: &str) {
+    for original in originals(config) {
+        let previous = wn_plan::calico::shown(original.previous.as_ref());
+        let note = format!(
+            "{} {} spec.{} could not be given back ({why}): its value was {previous}",
+            original.kind.as_str(),
+            original.name,
+            original.field
+        );
+        context.events.warning(config, events::NOT_RESTORED, note).await;
+    }
+}

@@ -1,0 +1,17 @@
+//! Watches, applies and reports: the thin layer between the plan and the API server.
+//!
+//! Nothing here decides what should be; a decision found here belongs into `wn-plan`.
+
+mod apply;
+mod cli;
+mod events;
+mod finalize;
+mod http;
+mod observe;
+mod reconcile;
+mod report;
+mod run;
+mod telemetry;
+mod world;
+
+pub use cli::main;

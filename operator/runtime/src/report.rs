@@ -1,0 +1,136 @@
+//! Step 5: status and Events.
+
+use jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+use wn_api::WindowsNodeConfig;
+use wn_api::names::{self, managers};
+use wn_api::reasons::{Reason, conditions, events};
+use wn_api::status::WindowsNodeConfigStatus;
+use wn_plan::applied::Applied;
+use wn_plan::decide::Plan;
+use wn_plan::status::{self, describe};
+use wn_plan::validate::Violation;
+
+use crate::apply::Error;
+use crate::reconcile::{Context, Revisit};
+use crate::world::Topic;
+
+pub async fn report(
+    context: &Context,
+    config: &WindowsNodeConfig,
+    plan: &Plan,
+    applied: &Applied,
+    now: Timestamp,
+) -> Result<Revisit, Error> {
+    let status = context.world.read(|observed| status::build(config, observed, plan, applied, now));
+    let ready = ready(&status);
+    write(context, config, &status).await?;
+    announce(context, config, plan, applied).await;
+    if let Some((was, is)) = config.status.as_ref().and_then(self::ready).zip(ready).filter(|(was, is)| was.0 != is.0) {
+        let (_, reason, message) = is;
+        tracing::debug!(was = was.0, "readiness changed");
+        if is.0 == "True" {
+            context.events.normal(config, events::READY, message.to_owned()).await;
+        } else {
+            context.events.warning(config, events::NOT_READY, format!("{reason}: {message}")).await;
+        }
+    }
+    match &applied.failure {
+        Some(failure) => Err(Error::Refused { what: failure.message.clone(), code: 0, message: "see above".to_owned() }),
+        None => Ok(plan.calico.revisit),
+    }
+}
+
+fn ready(status: &WindowsNodeConfigStatus) -> Option<(&str, &str, &str)> {
+    let ready = status.conditions.iter().find(|c| c.type_ == conditions::READY)?;
+    Some((&ready.status, &ready.reason, &ready.message))
+}
+
+async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan, applied: &Applied) {
+    for change in &applied.calico {
+        match &change.drifted_by {
+            Some(by) => {
+                let note = format!("{}: it was changed by {by}", describe(change));
+                context.events.normal(config, events::DRIFT_REPAIRED, note).await;
+            }
+            None => context.events.normal(config, events::CALICO_PATCHED, describe(change)).await,
+        }
+    }
+    for object in plan.objects.iter().filter(|o| o.drift && applied.objects.contains(&o.object)) {
+        let note = format!("{:?} {}/{} was changed and is put right", object.object.kind, object.object.namespace, object.object.name);
+        context.events.normal(config, events::DRIFT_REPAIRED, note).await;
+    }
+    let findings: Vec<_> = plan.calico.findings.iter().filter_map(|f| Some((finding_event(f.reason)?, &f.message))).collect();
+    let digest = format!("{findings:?}");
+    if plan.write && !findings.is_empty() && context.remember(|m| m.announced.replace(digest.clone())) != Some(digest) {
+        for (reason, message) in findings {
+            context.events.warning(config, reason, message.clone()).await;
+        }
+    }
+}
+
+/// Findings that begin at a moment a person wants to know of.
+const fn finding_event(reason: Reason) -> Option<&'static str> {
+    match reason {
+        Reason::FieldConflict => Some(events::FIELD_CONFLICT),
+        Reason::Contested => Some(events::CONTESTED),
+        _ => None,
+    }
+}
+
+pub async fn refused(
+    context: &Context,
+    config: &WindowsNodeConfig,
+    violations: &[Violation],
+    now: Timestamp,
+) -> Result<Revisit, Error> {
+    let status = status::refused(config, violations, now);
+    if write(context, config, &status).await? {
+        let note = violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        context.events.warning(config, events::INVALID_SPEC, note).await;
+    }
+    Ok(None)
+}
+
+/// An object that does not fit our types: only its conditions can be written.
+pub async fn unreadable(context: &Context, generation: i64, message: &str, now: Timestamp) -> Result<Revisit, Error> {
+    tracing::warn!(message, "WindowsNodeConfig default cannot be read");
+    let mut config = WindowsNodeConfig::new(names::SINGLETON, placeholder());
+    config.metadata.generation = Some(generation);
+    let violation = Violation { path: "spec".to_owned(), message: message.to_owned() };
+    let status = status::refused(&config, &[violation], now);
+    patch(context, &status).await?;
+    Ok(None)
+}
+
+fn placeholder() -> wn_api::WindowsNodeConfigSpec {
+    wn_api::WindowsNodeConfigSpec::minimal(wn_api::spec::NetworkType::CalicoVxlan)
+}
+
+/// Writes the status if it differs from the stored one; says whether it did.
+pub async fn write(context: &Context, config: &WindowsNodeConfig, status: &WindowsNodeConfigStatus) -> Result<bool, Error> {
+    let stored = context.world.read(|o| o.readable().and_then(|c| c.status.clone()));
+    if stored.or_else(|| config.status.clone()).as_ref() == Some(status) {
+        return Ok(false);
+    }
+    patch(context, status).await?;
+    Ok(true)
+}
+
+async fn patch(context: &Context, status: &WindowsNodeConfigStatus) -> Result<(), Error> {
+    let Some(api) = context.apis.api(Topic::Config) else { return Ok(()) };
+    let body = json!({
+        "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),
+        "kind": names::KIND,
+        "metadata": { "name": names::SINGLETON },
+        "status": status,
+    });
+    let params = PatchParams::apply(managers::STATUS).force();
+    let stored = api.patch_status(names::SINGLETON, &params, &Patch::Apply(&body)).await;
+    let stored = stored.map_err(|e| Error::new("status of WindowsNodeConfig default", e))?;
+    if let Ok(value) = serde_json::to_value(&stored) {
+        context.world.put(Topic::Config, &value);
+    }
+    Ok(())
+}

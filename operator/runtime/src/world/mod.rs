@@ -1,0 +1,141 @@
+//! What is known of the cluster, kept current by watches and by the answers to our own writes.
+//!
+//! Invariant: a newer version of an object is never replaced by an older one, so the echo of our own
+//! write, arriving late on a watch, changes nothing and wakes nobody.
+
+mod apis;
+mod sinks;
+mod topic;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use tokio::sync::Notify;
+use wn_plan::observed::{Key, Observed};
+
+pub use apis::Apis;
+pub use topic::Topic;
+pub use watch::Watches;
+
+pub struct World {
+    inner: Mutex<Inner>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Inner {
+    observed: Observed,
+    versions: BTreeMap<(Topic, Key), u64>,
+    wanted: BTreeSet<Topic>,
+    listed: BTreeSet<Topic>,
+    /// The API server may have been replaced since its version was asked.
+    version_stale: bool,
+}
+
+impl World {
+    pub fn new(namespace: &str) -> Self {
+        let observed = Observed { namespace: namespace.to_owned(), ..Observed::default() };
+        Self { inner: Mutex::new(Inner { observed, version_stale: true, ..Inner::default() }), changed: Notify::new() }
+    }
+
+    /// A panic while the lock was held cannot leave the facts half written: each update is one insert.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads; must not block.
+    pub fn read<T>(&self, look: impl FnOnce(&Observed) -> T) -> T {
+        look(&self.lock().observed)
+    }
+
+    /// Resolves when something that matters changed since it last did.
+    pub async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Takes in an object, from a watch or from the answer to a write.
+    pub fn put(&self, topic: Topic, object: &Value) {
+        let key = key(object);
+        let version = version(object);
+        let mut inner = self.lock();
+        let known = inner.versions.get(&(topic, key.clone()));
+        if known.is_some_and(|known| *known > version) {
+            return;
+        }
+        inner.versions.insert((topic, key.clone()), version);
+        if sinks::take(topic, &mut inner.observed, &key, Some(object)) {
+            self.changed.notify_one();
+        }
+    }
+
+    pub fn remove(&self, topic: Topic, key: &Key) {
+        let mut inner = self.lock();
+        inner.versions.remove(&(topic, key.clone()));
+        if sinks::take(topic, &mut inner.observed, key, None) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// A complete list was received: what is not in it is gone.
+    fn listed(&self, topic: Topic, seen: &BTreeSet<Key>) {
+        let gone: Vec<_> = self.keys(topic).into_iter().filter(|key| !seen.contains(key)).collect();
+        for key in gone {
+            self.remove(topic, &key);
+        }
+        let mut inner = self.lock();
+        inner.version_stale |= topic == Topic::Config;
+        if inner.listed.insert(topic) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Nothing of the topic is known any more.
+    fn forget(&self, topic: Topic) {
+        for key in self.keys(topic) {
+            self.remove(topic, &key);
+        }
+        self.lock().listed.remove(&topic);
+    }
+
+    fn keys(&self, topic: Topic) -> Vec<Key> {
+        self.lock().versions.keys().filter(|(t, _)| *t == topic).map(|(_, key)| key.clone()).collect()
+    }
+
+    fn want(&self, topics: BTreeSet<Topic>) {
+        self.lock().wanted = topics;
+    }
+
+    /// Topics whose first list has not arrived: deciding before would take "not yet seen" for "absent".
+    pub fn missing(&self) -> Vec<String> {
+        let inner = self.lock();
+        if inner.wanted.is_empty() {
+            return vec!["everything".to_owned()];
+        }
+        inner.wanted.difference(&inner.listed).map(|t| format!("{t:?}")).collect()
+    }
+
+    /// True once after each time the API server may have been replaced.
+    pub fn take_version_stale(&self) -> bool {
+        std::mem::take(&mut self.lock().version_stale)
+    }
+
+    pub fn set_kubernetes(&self, version: Option<wn_plan::version::Version>) {
+        let mut inner = self.lock();
+        inner.version_stale = version.is_none();
+        inner.observed.kubernetes = version;
+    }
+}
+
+fn key(object: &Value) -> Key {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    (text("/metadata/namespace"), text("/metadata/name"))
+}
+
+/// Resource versions of one cluster are comparable integers (guaranteed from Kubernetes 1.35, true
+/// before); anything else counts as new.
+fn version(object: &Value) -> u64 {
+    let text = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    text.and_then(|v| v.parse().ok()).unwrap_or(u64::MAX)
+}

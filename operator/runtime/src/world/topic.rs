@@ -1,0 +1,44 @@
+//! What is watched.
+
+use wn_api::calico::CalicoKind;
+use wn_plan::observed::Source;
+
+/// A watch, and the kind of fact it feeds.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Topic {
+    Config,
+    Nodes,
+    Pods,
+    DaemonSets,
+    /// ConfigMaps of ours.
+    ConfigMaps,
+    Source(Source),
+    /// A CustomResourceDefinition, by its place in `DEFINITIONS`.
+    Definition(usize),
+    Installation,
+    Migrations,
+    Calico(CalicoKind),
+    Blocks,
+    ClusterInformation,
+}
+
+pub const INSTALLATIONS: &str = "installations.operator.tigera.io";
+pub const MIGRATIONS: &str = "datastoremigrations.migration.projectcalico.org";
+
+/// The definitions that tell what is installed: their coming and going starts and stops other watches,
+/// so that Calico may be installed, or migrated, after us.
+pub const DEFINITIONS: [&str; 4] =
+    ["felixconfigurations.crd.projectcalico.org", "felixconfigurations.projectcalico.org", INSTALLATIONS, MIGRATIONS];
+
+pub const SOURCES: [Source; 10] = [
+    Source::ServicesEndpoint,
+    Source::KubeProxyConfig,
+    Source::KubeadmConfig,
+    Source::ClusterInfo,
+    Source::KubernetesEndpoints,
+    Source::KubernetesService,
+    Source::ServiceCidr,
+    Source::KubeDns,
+    Source::OpenShiftDns,
+    Source::Rke2Dns,
+];
