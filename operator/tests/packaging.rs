@@ -1,0 +1,261 @@
+//! What is shipped beside the binary agrees with it: versions, names, samples, documentation of values.
+//!
+//! Files only; what needs helm or a cluster is tested in `e2e`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use wn_api::{WindowsNodeConfig, names};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const CHART: &str = "charts/windows-node-operator";
+
+fn path(relative: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(relative)
+}
+
+fn read(relative: &str) -> Result<String> {
+    fs::read_to_string(path(relative)).with_context(|| relative.to_owned())
+}
+
+fn yaml(relative: &str) -> Result<Value> {
+    serde_saphyr::from_str(&read(relative)?).with_context(|| relative.to_owned())
+}
+
+fn documents(relative: &str) -> Result<Vec<Value>> {
+    serde_saphyr::from_multiple(&read(relative)?).with_context(|| relative.to_owned())
+}
+
+fn samples() -> Result<Vec<String>> {
+    let mut samples = Vec::new();
+    for entry in fs::read_dir(path("manifests/samples"))? {
+        samples.push(format!(
+            "manifests/samples/{}",
+            entry?.file_name().to_string_lossy()
+        ));
+    }
+    samples.sort();
+    Ok(samples)
+}
+
+#[test]
+fn one_version_everywhere() -> Result<()> {
+    let chart = yaml(&format!("{CHART}/Chart.yaml"))?;
+    assert_eq!(chart["version"], VERSION, "Chart.yaml version");
+    assert_eq!(chart["appVersion"], VERSION, "Chart.yaml appVersion");
+    let kustomization = yaml("manifests/base/kustomization.yaml")?;
+    assert_eq!(
+        kustomization["images"][0]["newTag"], VERSION,
+        "manifests/base image tag"
+    );
+    assert!(
+        read("CHANGELOG.md")?.contains(&format!("## [{VERSION}]")),
+        "CHANGELOG.md lacks a section for {VERSION}"
+    );
+    let readme = read(&format!("{CHART}/README.md"))?;
+    assert!(
+        readme.contains(&format!("windows-node-operator:{VERSION}")),
+        "the chart's README names another image"
+    );
+    Ok(())
+}
+
+#[test]
+fn chart_asks_for_the_oldest_supported_kubernetes() -> Result<()> {
+    let chart = yaml(&format!("{CHART}/Chart.yaml"))?;
+    assert_eq!(
+        chart["kubeVersion"],
+        format!(">=1.{}.0-0", names::KUBERNETES_MINORS.start())
+    );
+    Ok(())
+}
+
+#[test]
+fn dockerfile_builds_with_the_pinned_toolchain() -> Result<()> {
+    let toolchain = read("rust-toolchain.toml")?;
+    let channel = toolchain
+        .lines()
+        .find_map(|line| line.strip_prefix("channel = "))
+        .map(|channel| channel.trim_matches('"'))
+        .context("rust-toolchain.toml names no channel")?;
+    let dockerfile = read("Dockerfile")?;
+    for line in [
+        format!("rust:{channel}-alpine"),
+        format!("RUSTUP_TOOLCHAIN={channel}\n"),
+    ] {
+        assert!(dockerfile.contains(&line), "Dockerfile has no {line:?}");
+    }
+    Ok(())
+}
+
+/// A pod that says another user than the image's would still start, and surprise whoever set up volumes for it.
+#[test]
+fn image_and_pods_agree_on_the_user() -> Result<()> {
+    assert!(read("Dockerfile")?.contains("USER 65532:65532\n"));
+    let values = yaml(&format!("{CHART}/values.yaml"))?;
+    assert_eq!(values["podSecurityContext"]["runAsUser"], 65532);
+    Ok(())
+}
+
+#[test]
+fn chart_carries_the_generated_crd() -> Result<()> {
+    let generated = read("crds/windowsnode.dev_windowsnodeconfigs.yaml")?;
+    let carried = read(&format!("{CHART}/crd-manifests/windowsnodeconfigs.yaml"))?;
+    assert_eq!(
+        carried, generated,
+        "the chart's file must be a link to the generated one"
+    );
+    Ok(())
+}
+
+#[test]
+fn manifests_use_the_names_the_operator_looks_for() -> Result<()> {
+    let expected = [
+        names::OPERATOR,
+        names::node_agent::SERVICE_ACCOUNT,
+        names::node_agent::CNI_SERVICE_ACCOUNT,
+        names::kube_proxy::SERVICE_ACCOUNT,
+    ];
+    let accounts: Vec<String> = documents("manifests/base/serviceaccounts.yaml")?
+        .iter()
+        .map(|account| account["metadata"]["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(accounts, expected);
+
+    // A misspelt resource name grants nothing, and shows only where the operator needs it.
+    let objects = documents("manifests/base/rbac/operator.yaml")?;
+    let named: BTreeSet<&str> = objects
+        .iter()
+        .filter(|object| object["kind"] == "Role")
+        .flat_map(|role| role["rules"].as_array().unwrap())
+        .filter_map(|rule| rule["resourceNames"].as_array())
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let expected = BTreeSet::from([
+        names::node_agent::DAEMON_SET,
+        names::node_agent::CONFIG_MAP,
+        names::kube_proxy::DAEMON_SET,
+        names::kube_proxy::CONFIG_MAP,
+    ]);
+    assert_eq!(named, expected);
+
+    let tigera = documents("manifests/components/tigera-operator/rbac.yaml")?;
+    assert_eq!(tigera[0]["metadata"]["namespace"], names::tigera::NAMESPACE);
+    assert_eq!(
+        tigera[0]["rules"][0]["resourceNames"][0],
+        names::tigera::SERVICES_ENDPOINT
+    );
+    Ok(())
+}
+
+/// `deny_unknown_fields` on every type makes this a check of the spelling of each field and value.
+#[test]
+fn samples_are_what_the_api_takes() -> Result<()> {
+    let samples = samples()?;
+    assert!(samples.len() >= 5, "{samples:?}");
+    for sample in samples {
+        let value = yaml(&sample)?;
+        let api_version = format!("{}/{}", names::GROUP, names::VERSION);
+        assert_eq!(value["apiVersion"], api_version, "{sample}");
+        assert_eq!(value["kind"], names::KIND, "{sample}");
+        assert_eq!(value["metadata"]["name"], names::SINGLETON, "{sample}");
+        let config: WindowsNodeConfig = serde_json::from_value(value).with_context(|| sample.clone())?;
+        assert!(config.status.is_none(), "{sample} sets a status");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_minimal_sample_stays_minimal() -> Result<()> {
+    let spec = &yaml("manifests/samples/calico-vxlan.yaml")?["spec"];
+    assert_eq!(*spec, serde_json::json!({ "network": { "type": "CalicoVXLAN" } }));
+    Ok(())
+}
+
+/// A new field of the API must be shown in `full.yaml`.
+#[test]
+fn the_full_sample_has_every_field() -> Result<()> {
+    let crd = wn_api::crd::custom_resource_definition();
+    let schema = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+    assert!(
+        schema["properties"]["network"].is_object(),
+        "the CRD has another shape: {crd}"
+    );
+    let sample = yaml("manifests/samples/full.yaml")?;
+    let mut missing = Vec::new();
+    missing_fields(schema, &sample["spec"], "spec", &mut missing);
+    // Excluded by another field of the same object, or shown for the node agent.
+    missing.retain(|field| {
+        !["spec.nodeAgent.image.digest", "spec.kubeProxy.image.tag"].contains(&field.as_str())
+            && !field.starts_with("spec.kubeProxy.tolerations.")
+    });
+    assert_eq!(missing, Vec::<String>::new());
+    Ok(())
+}
+
+fn missing_fields(schema: &Value, sample: &Value, at: &str, missing: &mut Vec<String>) {
+    let Some(properties) = schema["properties"].as_object() else {
+        if let Some(item) = sample.get(0) {
+            missing_fields(&schema["items"], item, at, missing);
+        }
+        return;
+    };
+    for (name, property) in properties {
+        let at = format!("{at}.{name}");
+        match sample.get(name) {
+            Some(value) => missing_fields(property, value, &at, missing),
+            None => missing.push(at),
+        }
+    }
+}
+
+/// Values, their schema and their documentation are three lists of the same names.
+#[test]
+fn chart_values_are_in_schema_and_readme() -> Result<()> {
+    let values = yaml(&format!("{CHART}/values.yaml"))?;
+    let schema: Value = serde_json::from_str(&read(&format!("{CHART}/values.schema.json"))?).unwrap();
+    let readme = read(&format!("{CHART}/README.md"))?;
+    assert_eq!(
+        schema["additionalProperties"], false,
+        "unknown values must be refused"
+    );
+
+    let in_values: BTreeSet<&str> = values.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut in_schema: BTreeSet<&str> = schema["properties"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    // Helm hands it to every subchart, wanted or not.
+    assert!(in_schema.remove("global"));
+    assert_eq!(in_values, in_schema);
+
+    for name in in_values {
+        // These are Kubernetes' own types, documented there.
+        let ours = schema["properties"][name]["additionalProperties"] == false
+            && !["affinity", "resources"].contains(&name);
+        let documented: Vec<String> = match values[name].as_object().filter(|_| ours) {
+            Some(nested) => nested.keys().map(|key| format!("`{name}.{key}`")).collect(),
+            None => vec![format!("`{name}`")],
+        };
+        for name in documented {
+            assert!(
+                readme.contains(&name),
+                "the chart's README does not say what {name} is"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn license_is_the_whole_apache_license() -> Result<()> {
+    let license = read("LICENSE")?;
+    assert!(license.contains("Version 2.0, January 2004") && license.contains("END OF TERMS AND CONDITIONS"));
+    Ok(())
+}
