@@ -1,0 +1,167 @@
+//! Calico's API in a cluster: the CRDs of either form, ours or those of a real release.
+//!
+//! Ours (`e2e/control-plane/calico`) hold the names, types and rules of the fields that matter here,
+//! written from facts; a test over the real ones, where those are at hand, shows whether they agree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use futures::future::try_join_all;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::Value;
+
+use super::cluster::Cluster;
+use super::components::POLL;
+use super::paths;
+
+const ESTABLISH_LIMIT: Duration = Duration::from_secs(60);
+
+/// The two forms in which Calico keeps its objects in Kubernetes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CalicoApi {
+    /// CRDs of `crd.projectcalico.org/v1`, where IPAM's settings are an `IPAMConfig`.
+    V1,
+    /// CRDs of `projectcalico.org/v3`, where they are an `IPAMConfiguration`.
+    V3,
+    /// No Calico.
+    None,
+}
+
+/// Whose CRDs.
+#[derive(Clone, Debug)]
+pub enum CalicoCrds {
+    Builtin,
+    /// Every CRD in the YAML files of this folder (not of folders below).
+    Dir(PathBuf),
+}
+
+/// CRDs that a cluster with Calico may or may not have beside Calico's own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Neighbour {
+    /// `datastoremigrations.migration.projectcalico.org`.
+    DatastoreMigration,
+    /// `installations.operator.tigera.io`.
+    Installation,
+}
+
+impl Neighbour {
+    fn file(self) -> PathBuf {
+        builtin().join("neighbours").join(match self {
+            Self::DatastoreMigration => "datastoremigrations.yaml",
+            Self::Installation => "installations.yaml",
+        })
+    }
+}
+
+/// Calico's real CRDs among the shared fixtures: release, form and folder. Empty where there are none.
+pub fn shared_crds() -> Vec<(String, CalicoApi, PathBuf)> {
+    let Some(crds) = paths::shared().map(|shared| shared.join("calico-crds")) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (form, folder) in [(CalicoApi::V1, crds.join("v1")), (CalicoApi::V3, crds.join("v3"))] {
+        // The folder itself holds the development branch, its folders the releases.
+        if folder.is_dir() {
+            found.push(("master".to_owned(), form, folder.clone()));
+        }
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Some(release) = name.strip_prefix("release-") {
+                found.push((release.to_owned(), form, entry.path()));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.2.cmp(&b.2));
+    found
+}
+
+impl Cluster {
+    /// Installs the CRDs of one form and waits until they are served. Creates no objects.
+    pub async fn install_calico(&self, form: CalicoApi, crds: &CalicoCrds) -> Result<()> {
+        let folder = match (crds, form) {
+            (_, CalicoApi::None) => return Ok(()),
+            (CalicoCrds::Dir(folder), _) => folder.clone(),
+            (CalicoCrds::Builtin, CalicoApi::V1) => builtin().join("v1"),
+            (CalicoCrds::Builtin, CalicoApi::V3) => builtin().join("v3"),
+        };
+        install(&self.client(), crds_in_folder(&folder)?).await
+    }
+
+    /// Installs one more CRD and waits until it is served.
+    pub async fn install_neighbour(&self, neighbour: Neighbour) -> Result<()> {
+        install(&self.client(), crds_in_file(&neighbour.file())?).await
+    }
+}
+
+fn builtin() -> PathBuf {
+    paths::modules().join("calico")
+}
+
+fn crds_in_folder(folder: &Path) -> Result<Vec<Value>> {
+    let mut crds = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("read {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "yaml") {
+            crds.extend(crds_in_file(&path)?);
+        }
+    }
+    if crds.is_empty() {
+        bail!("no CRDs in {}", folder.display());
+    }
+    Ok(crds)
+}
+
+fn crds_in_file(path: &Path) -> Result<Vec<Value>> {
+    let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(&text).with_context(|| format!("parse {}", path.display()))?;
+    Ok(documents
+        .into_iter()
+        .filter(|document| document["kind"] == "CustomResourceDefinition")
+        .collect())
+}
+
+async fn install(client: &Client, crds: Vec<Value>) -> Result<()> {
+    let api = Api::<CustomResourceDefinition>::all(client.clone());
+    let installed = try_join_all(crds.iter().map(|crd| apply(&api, crd))).await?;
+    try_join_all(installed.iter().map(|name| established(&api, name))).await?;
+    Ok(())
+}
+
+async fn apply(api: &Api<CustomResourceDefinition>, crd: &Value) -> Result<String> {
+    let name = crd["metadata"]["name"].as_str().context("a CRD without a name")?;
+    api.patch(
+        name,
+        &PatchParams::apply("calico-installer").force(),
+        &Patch::Apply(crd),
+    )
+    .await
+    .with_context(|| format!("apply CRD {name}"))?;
+    Ok(name.to_owned())
+}
+
+async fn established(api: &Api<CustomResourceDefinition>, name: &str) -> Result<()> {
+    let deadline = Instant::now() + ESTABLISH_LIMIT;
+    loop {
+        let crd = api.get(name).await?;
+        let conditions = crd
+            .status
+            .and_then(|status| status.conditions)
+            .unwrap_or_default();
+        if conditions
+            .iter()
+            .any(|c| c.type_ == "Established" && c.status == "True")
+        {
+            return Ok(());
+        }
+        if Instant::now() > deadline {
+            let said: Vec<_> = conditions.into_iter().filter_map(|c| c.message).collect();
+            bail!("CRD {name} is not established: {}", said.join("; "));
+        }
+        tokio::time::sleep(POLL).await;
+    }
+}

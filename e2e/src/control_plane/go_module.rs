@@ -1,0 +1,67 @@
+//! The little that has to be known of a Go module: its versions and whether it changed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+/// A directory with `go.mod` and `go.sum`.
+pub(super) struct GoModule {
+    directory: PathBuf,
+    go_mod: String,
+    go_sum: String,
+}
+
+impl GoModule {
+    pub(super) fn load(directory: &Path) -> Result<Self> {
+        let read = |name: &str| {
+            let path = directory.join(name);
+            fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+        };
+        Ok(Self {
+            directory: directory.to_owned(),
+            go_mod: read("go.mod")?,
+            go_sum: read("go.sum")?,
+        })
+    }
+
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The version a `require` line pins for `path`.
+    pub(super) fn version_of(&self, path: &str) -> Result<String> {
+        self.lines()
+            .find_map(|words| match words.as_slice() {
+                ["require", found, version, ..] | [found, version, ..] if *found == path => {
+                    Some((*version).to_owned())
+                }
+                _ => None,
+            })
+            .with_context(|| format!("{}/go.mod requires no {path}", self.directory.display()))
+    }
+
+    /// The oldest Go that builds this module.
+    pub(super) fn go_version(&self) -> Result<&str> {
+        self.lines()
+            .find_map(|words| match words.as_slice() {
+                ["go", version] => Some(*version),
+                _ => None,
+            })
+            .with_context(|| format!("{}/go.mod has no go directive", self.directory.display()))
+    }
+
+    /// Changes when a pinned version or checksum does. FNV-1a: it only has to tell two states of
+    /// two files apart, and has to be the same with every Rust release, which `DefaultHasher` is not.
+    pub(super) fn fingerprint(&self) -> String {
+        let bytes = self.go_mod.bytes().chain(self.go_sum.bytes());
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        format!("{:08x}", hash >> 32)
+    }
+
+    fn lines(&self) -> impl Iterator<Item = Vec<&str>> {
+        self.go_mod.lines().map(|line| line.split_whitespace().collect())
+    }
+}

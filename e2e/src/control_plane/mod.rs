@@ -1,0 +1,31 @@
+//! A real Kubernetes control plane on this machine, with simulated nodes.
+//!
+//! kube-apiserver, controller manager, scheduler, etcd, kubectl and helm are the upstream programs,
+//! built from source; only the kubelets are played, by kwok. See [`Cluster`].
+//! Invariants: loopback only; nothing outlives the process that started it; clusters do not share
+//! anything but the built programs.
+
+mod audit;
+mod binaries;
+mod calico;
+mod calico_objects;
+mod cluster;
+mod commands;
+mod components;
+mod credentials;
+mod go_module;
+mod kubeadm;
+mod kwok;
+mod nodes;
+pub mod paths;
+pub mod process;
+mod state;
+
+pub use audit::{AuditEvent, AuditLog};
+pub use binaries::Binaries;
+pub use calico::{CalicoApi, CalicoCrds, Neighbour, shared_crds};
+pub use cluster::{Cluster, ClusterOptions};
+pub use commands::client;
+pub use components::SERVICE_RANGE;
+pub(crate) use components::free_ports;
+pub use nodes::{NodeSpec, Os};

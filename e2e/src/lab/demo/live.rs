@@ -1,0 +1,77 @@
+//! What changes, as it changes.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use futures::{StreamExt as _, stream::select};
+use kube::api::{Api, DynamicObject};
+use kube::Client;
+use kube_runtime::{WatchStreamExt as _, watcher};
+use serde_json::Value;
+use wn_api::names;
+
+use crate::objects::{self, json, text};
+
+/// Prints every change of a condition, of a node's verdict and every Event of the CR until it is Ready.
+/// Times count from the moment the CR is seen.
+pub async fn until_ready(client: &Client, say: &dyn Fn(&str)) -> Result<()> {
+    let one = watcher::Config::default().fields(&format!("metadata.name={}", names::SINGLETON));
+    let configs = watcher(objects::configs(client), one).default_backoff().applied_objects();
+    let events: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), "default", &objects::resource("events.k8s.io", "v1", "Event", "events"));
+    let events = watcher(events, watcher::Config::default()).default_backoff().applied_objects();
+    let mut changes = std::pin::pin!(select(configs, events));
+    let mut shown = BTreeMap::new();
+    let mut began: Option<Instant> = None;
+    let mut ready = false;
+    // The Events that speak of the way there arrive a moment after the status.
+    while let Some(object) = next(&mut changes, ready).await {
+        let Ok(object) = object else { continue };
+        let object = json(&object)?;
+        let since = *began.get_or_insert_with(Instant::now);
+        let lines = if object["kind"] == "Event" { event(&object) } else { config(&object) };
+        for (key, line) in lines {
+            if shown.insert(key, line.clone()) != Some(line.clone()) {
+                say(&format!("{:6.2} s  {line}", since.elapsed().as_secs_f32()));
+            }
+        }
+        ready |= is_ready(&object);
+    }
+    if ready { Ok(()) } else { bail!("the watch ended") }
+}
+
+/// The next change; once Ready, only those that come without a pause.
+async fn next<S: futures::Stream + Unpin>(changes: &mut S, ready: bool) -> Option<S::Item> {
+    const PAUSE: Duration = Duration::from_millis(500);
+    if ready { tokio::time::timeout(PAUSE, changes.next()).await.ok().flatten() } else { changes.next().await }
+}
+
+fn is_ready(config: &Value) -> bool {
+    let conditions = config.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|c| c["type"] == "Ready" && c["status"] == "True")
+}
+
+fn event(event: &Value) -> Vec<(String, String)> {
+    if text(event, "/regarding/kind") != names::KIND {
+        return Vec::new();
+    }
+    let line = format!("Event      {}: {}", text(event, "/reason"), text(event, "/note"));
+    vec![(text(event, "/metadata/name").to_owned(), line)]
+}
+
+fn config(config: &Value) -> Vec<(String, String)> {
+    let list = |pointer: &str| config.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
+    let conditions = list("/status/conditions").into_iter().filter(|c| c["type"] != "Reconciling").map(|c| {
+        let (type_, status) = (text(&c, "/type").to_owned(), text(&c, "/status"));
+        let line = format!("Condition  {type_}={status} {}", text(&c, "/reason"));
+        (type_, line)
+    });
+    let nodes = list("/status/nodes/list").into_iter().map(|n| {
+        let name = text(&n, "/name").to_owned();
+        let state = if n["ready"] == true { "Ready" } else { text(&n, "/reason") };
+        let line = format!("Node       {name}: {state}");
+        (name, line)
+    });
+    conditions.chain(nodes).collect()
+}

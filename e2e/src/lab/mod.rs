@@ -1,0 +1,110 @@
+//! A cluster for people: `lab up`, and `lab down` when done.
+//!
+//! The cluster lives in a background process, `lab hold`, which holds a lock on `target/lab/lock` for
+//! as long as it lives. The lock, not a pid file, says whether there is a lab: it cannot be stale.
+
+mod demo;
+mod down;
+mod hold;
+mod up;
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use clap::{Args, ValueEnum};
+
+pub use demo::demo;
+pub use down::down;
+pub use hold::hold;
+pub use up::up;
+
+use crate::control_plane::{CalicoApi, ClusterOptions, paths};
+
+/// What the lab consists of.
+#[derive(Args, Clone, Debug)]
+pub struct LabOptions {
+    /// Number of simulated Windows nodes
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    pub windows: usize,
+    /// Number of simulated Linux nodes
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub linux: usize,
+    /// The form of Calico's API
+    #[arg(long, value_enum, default_value_t = CalicoForm::V1, value_name = "FORM")]
+    pub calico_api: CalicoForm,
+    /// Install the chart and run the operator
+    #[arg(long)]
+    pub operator: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum CalicoForm {
+    /// CRDs of crd.projectcalico.org/v1
+    V1,
+    /// CRDs of projectcalico.org/v3
+    V3,
+    /// No Calico at all
+    None,
+}
+
+impl LabOptions {
+    pub fn cluster(&self) -> ClusterOptions {
+        ClusterOptions {
+            linux_nodes: self.linux,
+            windows_nodes: self.windows,
+            calico_api: match self.calico_api {
+                CalicoForm::V1 => CalicoApi::V1,
+                CalicoForm::V3 => CalicoApi::V3,
+                CalicoForm::None => CalicoApi::None,
+            },
+            ..ClusterOptions::default()
+        }
+    }
+
+    /// The same options as words of a command line.
+    fn words(&self) -> Vec<String> {
+        let form = self
+            .calico_api
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned());
+        let mut words = vec![
+            format!("--windows={}", self.windows),
+            format!("--linux={}", self.linux),
+            format!("--calico-api={}", form.unwrap_or_default()),
+        ];
+        if self.operator {
+            words.push("--operator".to_owned());
+        }
+        words
+    }
+}
+
+fn folder() -> Result<PathBuf> {
+    let folder = paths::target().join("lab");
+    fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// The kubeconfig of the lab; it exists once the lab is ready.
+fn kubeconfig() -> Result<PathBuf> {
+    Ok(folder()?.join("kubeconfig"))
+}
+
+fn pid_file() -> Result<PathBuf> {
+    Ok(folder()?.join("pid"))
+}
+
+fn log_file() -> Result<PathBuf> {
+    Ok(folder()?.join("lab.log"))
+}
+
+/// The lock of the lab, held by nobody else, or `None` where a lab is up.
+fn try_own() -> Result<Option<File>> {
+    let lock = File::create(folder()?.join("lock"))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(e)) => Err(e).context("lock the lab"),
+    }
+}

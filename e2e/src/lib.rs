@@ -1,0 +1,11 @@
+//! A real control plane with simulated Windows nodes, for black-box tests and for people to play with.
+//!
+//! Invariant: nothing here knows how the operator works. It is built and run as a program, and judged
+//! by what the API server saw.
+
+pub mod control_plane;
+pub mod lab;
+pub mod objects;
+pub mod operator;
+pub mod simulator;
+pub mod stage;

@@ -1,0 +1,48 @@
+//! Objects as plain JSON, read the way `kubectl get -o json` would.
+
+use anyhow::{Context as _, Result};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
+use kube::Client;
+use serde_json::Value;
+use wn_api::calico::{CalicoApi, CalicoKind};
+use wn_api::names;
+
+pub fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+}
+
+pub fn configs(client: &Client) -> Api<DynamicObject> {
+    let resource = resource(names::GROUP, names::VERSION, names::KIND, "windowsnodeconfigs");
+    Api::all_with(client.clone(), &resource)
+}
+
+/// `WindowsNodeConfig` `default`.
+pub async fn config(client: &Client) -> Result<Value> {
+    json(&configs(client).get(names::SINGLETON).await?)
+}
+
+pub fn json(object: &DynamicObject) -> Result<Value> {
+    serde_json::to_value(object).context("an object is not JSON")
+}
+
+/// Calico's objects of a kind in one form of its API.
+pub fn calico(client: &Client, form: CalicoApi, kind: CalicoKind) -> Api<DynamicObject> {
+    let (served, plural) = form.served(kind);
+    Api::all_with(client.clone(), &resource(form.group(), form.version(), served, plural))
+}
+
+/// The form of Calico's API that is served, v1 first as Calico's own clients have it.
+pub async fn calico_form(client: &Client) -> Result<Option<CalicoApi>> {
+    let groups = client.list_api_groups().await?.groups;
+    let served = |form: &CalicoApi| groups.iter().any(|g| g.name == form.group());
+    Ok([CalicoApi::V1, CalicoApi::V3].into_iter().find(served))
+}
+
+pub async fn list(api: &Api<DynamicObject>) -> Result<Vec<Value>> {
+    api.list(&ListParams::default()).await?.iter().map(json).collect()
+}
+
+pub fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}

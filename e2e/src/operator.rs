@@ -1,0 +1,166 @@
+//! The operator under test: the chart installed by the real helm, and the built binary as a local
+//! process.
+//!
+//! The process has a token of the chart's ServiceAccount and nothing else, so a right that the chart
+//! does not grant is a right it does not have.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use kube::{Client, Config};
+use tokio::sync::OnceCell;
+
+use crate::control_plane::process::{Process, Program};
+use crate::control_plane::{Cluster, free_ports, paths};
+
+/// Chart, release, namespace, ServiceAccount and program are all called this.
+pub const NAME: &str = "windows-node-operator";
+/// The user the API server sees.
+pub const USER: &str = "system:serviceaccount:windows-node-operator:windows-node-operator";
+
+/// How to get an operator into a cluster.
+pub struct Operator;
+
+impl Operator {
+    /// `helm install` of the chart. No pod: a simulated node would report it Running, and it would
+    /// do nothing. [`Operator::run`] takes its place.
+    pub async fn install(cluster: &Cluster, values: &[(&str, &str)]) -> Result<()> {
+        let chart = paths::workspace().join("charts").join(NAME);
+        let chart = chart.to_str().context("the path of the checkout is not UTF-8")?;
+        let settings: Vec<String> = values
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        let mut args = vec!["install", NAME, chart, "--namespace", NAME, "--create-namespace"];
+        args.extend(["--set", "replicaCount=0"]);
+        for setting in &settings {
+            args.extend(["--set", setting]);
+        }
+        cluster.helm(&args).await?;
+        Ok(())
+    }
+
+    /// Starts the built program with the rights of the installed chart.
+    pub async fn run(cluster: &Cluster) -> Result<RunningOperator> {
+        static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
+        let program = BUILT.get_or_try_init(build).await?;
+        let kubeconfig = cluster.token_kubeconfig(NAME, NAME).await?;
+        let [port] = free_ports()?;
+        let listen = format!("127.0.0.1:{port}");
+        let process = Program::new(NAME, program, cluster.state_dir())
+            .env("KUBECONFIG", kubeconfig)
+            .args(["run", "--namespace", NAME, "--listen", &listen])
+            .start()?;
+        Ok(RunningOperator {
+            process,
+            url: format!("http://{listen}"),
+        })
+    }
+}
+
+/// Builds with the cargo and the profile that built us, and asks cargo where the program is.
+async fn build() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = tokio::process::Command::new(cargo);
+    command.args([
+        "build",
+        "--package",
+        NAME,
+        "--message-format=json-render-diagnostics",
+    ]);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    let output = command
+        .current_dir(paths::workspace())
+        .output()
+        .await
+        .context("run cargo build")?;
+    if !output.status.success() {
+        bail!(
+            "cargo build of {NAME} failed:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|message| message["target"]["name"] == NAME)
+        .find_map(|message| message["executable"].as_str().map(PathBuf::from))
+        .with_context(|| format!("cargo built no program {NAME}"))
+}
+
+/// A running operator. Dropping it kills it.
+pub struct RunningOperator {
+    process: Process,
+    url: String,
+}
+
+impl RunningOperator {
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Where it serves health and metrics, without a trailing slash.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Everything it wrote, that of earlier runs in this cluster first.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// Resident memory in KiB.
+    pub fn rss_kib(&self) -> Result<u64> {
+        let path = format!("/proc/{}/status", self.pid());
+        let status = fs::read_to_string(&path).with_context(|| format!("read {path}"))?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .context("no VmRSS")?;
+        let number = line.split_whitespace().next().context("no number in VmRSS")?;
+        Ok(number.parse()?)
+    }
+
+    /// The body of a successful `GET`, as of `/metrics`.
+    pub async fn get(&self, path: &str) -> Result<String> {
+        let client = Client::try_from(Config::new(self.url.parse()?))?;
+        Ok(client
+            .request_text(http::Request::get(path).body(Vec::new())?)
+            .await?)
+    }
+
+    /// Waits until `GET /readyz` succeeds; fails early when the operator has ended.
+    pub async fn wait_ready(&mut self, limit: Duration) -> Result<()> {
+        let deadline = Instant::now() + limit;
+        loop {
+            self.process.require_running()?;
+            match self.get("/readyz").await {
+                Ok(_) => return Ok(()),
+                Err(e) if Instant::now() > deadline => {
+                    bail!(
+                        "not ready within {limit:?} ({e:#}):\n{}",
+                        self.process.last_words()
+                    )
+                }
+                Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            }
+        }
+    }
+
+    /// SIGKILL; returns when it is gone.
+    pub fn kill(mut self) {
+        self.process.kill();
+    }
+
+    /// SIGTERM; returns its exit.
+    pub fn terminate(mut self) -> Result<ExitStatus> {
+        self.process.terminate()
+    }
+}

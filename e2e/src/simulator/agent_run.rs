@@ -1,0 +1,151 @@
+//! An agent's start: all its rules, then everything a successful start writes.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::{Error, ResourceExt as _};
+use wn_api::calico::CalicoApi;
+
+use super::agent::{self, AgentInput};
+use super::claim::{self, Claim};
+use super::containers::Resolved;
+use super::discovery;
+use super::engine::Shared;
+use super::failure::{Failure, Kind};
+use super::faults::Fault;
+use super::ipam::{self, Cidr, Pool};
+use super::kube_proxy::Network;
+use super::node::{Seen, View, failed, given, is_host_process, now, uid};
+use super::pod_status::Outcome;
+
+/// What becomes of the agent in `pod` now.
+pub async fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Result<Seen, Error> {
+    let id = uid(pod);
+    let rivals = view.agents.len().saturating_sub(1);
+    if rivals > 0 {
+        view.run.started.remove(&id);
+    }
+    if !view.run.started.contains(&id) {
+        let given = match given(shared, view, pod, Fault::AgentImagePull) {
+            Ok(given) => given,
+            Err(seen) => return Ok(seen),
+        };
+        if let Err(failure) = start_agent(shared, view, pod, &given, rivals).await? {
+            let first = given.first().map_or("", |one| one.name.as_str());
+            let container = if failure.kind == Kind::Exit {
+                "install-cni"
+            } else {
+                first
+            };
+            return Ok(failed(view, pod, container, failure));
+        }
+        view.run.started.insert(id);
+    }
+    if view.faults.contains(&Fault::AgentNotReady) {
+        return Ok((Outcome::Running, Some("felix is not ready: injected".to_owned())));
+    }
+    Ok((Outcome::Ready, None))
+}
+
+/// All the rules, then everything a successful start writes.
+async fn start_agent(
+    shared: &Shared,
+    view: &mut View,
+    pod: &Pod,
+    given: &[Resolved],
+    rivals: usize,
+) -> Result<Result<(), Failure>, Error> {
+    let container = |name: &str| given.iter().find(|one| one.name == name).map(|one| &one.env);
+    let Some(env) = container("node") else {
+        return Ok(Err(Failure {
+            kind: Kind::Waits,
+            message: "the pod has no container node".to_owned(),
+        }));
+    };
+    let node = Arc::clone(&view.node);
+    let name = node.name_any();
+    let (api, verdict, no_config, networked) = {
+        let cache = shared.cache();
+        let served = cache
+            .definitions
+            .iter()
+            .filter_map(|one| discovery::ipam_group(one));
+        let api = discovery::api(env, &served.map(str::to_owned).collect());
+        let calico = api.map(|api| cache.calico(api));
+        let pools: Vec<Pool> = calico
+            .into_iter()
+            .flat_map(|calico| calico.pools.values().cloned())
+            .collect();
+        let input = AgentInput {
+            host_process: is_host_process(pod),
+            install: container("install-cni"),
+            node: env,
+            node_name: &name,
+            node_labels: node.labels(),
+            node_ip: view.ip.as_deref(),
+            cluster_ip: cache.cluster_ip.as_deref(),
+            api_served: calico.is_some_and(|calico| calico.complete),
+            strict_affinity: calico.and_then(|calico| calico.strict_affinity),
+            pools: &pools,
+            has_block: calico.is_some_and(|calico| ipam::block_of(&calico.blocks(), &name).is_some()),
+            rivals,
+        };
+        let networked = agent::networked(&input);
+        let no_config = networked && input.strict_affinity.is_none() && agent::before_ipam(&input).is_ok();
+        (api, agent::start(&input), no_config, networked)
+    };
+    if let Some(api) = api.filter(|_| no_config) {
+        claim::ensure_config(&shared.client, api).await?;
+    }
+    let (Ok(()), Some(api)) = (&verdict, api) else {
+        return Ok(verdict);
+    };
+    let overlay = env
+        .get("CALICO_NETWORKING_BACKEND")
+        .is_some_and(|backend| backend == "vxlan");
+    let block = if networked {
+        let Some(block) = ensure_block(shared, api, &node).await? else {
+            // `noFreeBlocksError`, `libcalico-go/lib/ipam`.
+            return Ok(Err(Failure {
+                kind: Kind::Waits,
+                message: "No Free Blocks".to_owned(),
+            }));
+        };
+        view.run.network = Some(if overlay {
+            Network::Overlay
+        } else {
+            Network::L2Bridge
+        });
+        Some(block)
+    } else {
+        None
+    };
+    let ip = view.ip.as_deref().unwrap_or_default();
+    let patch = claim::node_patch(ip, block.filter(|_| overlay), &now());
+    claim::annotate(&shared.client, &node, &patch).await?;
+    Ok(Ok(()))
+}
+
+/// `EnsureBlock`: the node's own block, else a free one. `None` when there is none.
+async fn ensure_block(shared: &Shared, api: CalicoApi, node: &Node) -> Result<Option<Cidr>, Error> {
+    let name = node.name_any();
+    loop {
+        let candidate = {
+            let mut cache = shared.cache();
+            let calico = cache.calico_mut(api);
+            let blocks = calico.blocks();
+            let pools: Vec<Pool> = calico.pools.values().cloned().collect();
+            let free = || ipam::first_free(&agent::pools(&pools, node.labels()), &blocks);
+            let candidate = ipam::block_of(&blocks, &name).or_else(free);
+            if let Some(cidr) = candidate {
+                calico.book(cidr, Some(&name));
+            }
+            candidate
+        };
+        let Some(cidr) = candidate else { return Ok(None) };
+        match claim::claim(&shared.client, api, cidr, &name, &now()).await? {
+            Claim::Mine => return Ok(Some(cidr)),
+            Claim::Taken => shared.cache().calico_mut(api).book(cidr, None),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Windows nodes without Windows: kwok keeps the nodes and all other pods, this does what Calico's agent
+//! and kube-proxy would do on them, and fails where they fail.
+//!
+//! Invariant: an agent is judged by nothing but what it would read itself, that is its pod's environment,
+//! arguments and ConfigMaps, and Calico's objects. Nothing here knows the operator, and no rule is taken
+//! from it: each names the upstream source it comes from.
+
+mod agent;
+mod agent_run;
+mod cache;
+mod claim;
+mod cni_config;
+mod containers;
+mod discovery;
+mod engine;
+mod failure;
+mod faults;
+mod feeds;
+mod gates;
+mod hostname_hash;
+mod ipam;
+mod kube_proxy;
+mod node;
+mod pod_status;
+mod selector;
+
+use std::sync::Arc;
+
+use kube::Client;
+use tokio::task::JoinHandle;
+
+pub use faults::Fault;
+
+/// Runs until it is dropped.
+pub struct Simulator {
+    shared: Arc<engine::Shared>,
+    task: JoinHandle<()>,
+}
+
+impl Simulator {
+    /// Needs the rights of a cluster administrator. Calico may be installed later.
+    pub fn start(client: Client) -> Self {
+        let (shared, woken) = engine::Shared::new(client);
+        let shared = Arc::new(shared);
+        let task = tokio::spawn(engine::run(Arc::clone(&shared), woken));
+        Self { shared, task }
+    }
+
+    /// Makes `fault` happen on `node`, until `clear`.
+    pub fn inject(&self, node: &str, fault: Fault) {
+        self.shared.faults().insert(node, fault);
+        self.shared.wake(node);
+    }
+
+    /// Takes back every fault of `node`.
+    pub fn clear(&self, node: &str) {
+        self.shared.faults().clear(node);
+        self.shared.wake(node);
+    }
+
+    /// What the agents on `node` would have in their logs: `<container>: <why it is not ready>`.
+    pub fn problems(&self, node: &str) -> Vec<String> {
+        self.shared.problems(node)
+    }
+}
+
+impl Drop for Simulator {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod live_tests;
