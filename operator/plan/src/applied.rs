@@ -1,12 +1,12 @@
 //! What was really done: the only thing, besides what was observed, that a status may speak of.
 
-use crate::calico::Change;
+use crate::calico::Write;
 use crate::observed::OwnObject;
 
 /// The outcome of applying a plan.
 #[derive(Debug, Default)]
 pub struct Applied {
-    pub calico: Vec<Change>,
+    pub calico: Vec<Write>,
     pub objects: Vec<OwnObject>,
     /// The first write that failed; those after it were not tried.
     pub failure: Option<Failure>,

@@ -10,7 +10,7 @@ use wn_plan::calico::{api, restore};
 use wn_plan::status::{self, describe};
 
 use crate::apply::{self, Error};
-use crate::reconcile::{Context, Revisit};
+use crate::reconcile::{Context, Next};
 use crate::report;
 
 /// Long enough for a migration's steps and an API server's restart; after that a person who deletes the
@@ -18,7 +18,7 @@ use crate::report;
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 const POLL: SignedDuration = SignedDuration::from_secs(15);
 
-pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Result<Revisit, Error> {
+pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Result<Next, Error> {
     if config.spec.mode == Mode::Manage {
         let objects: Vec<_> = context.world.read(|o| o.ours.keys().cloned().collect());
         for object in objects {
@@ -30,7 +30,7 @@ pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timest
                 Ok(None) => {}
                 Ok(Some(wait)) if !give_up => {
                     report::write(context, config, &status::restoring(config, &wait, now)).await?;
-                    return Ok(Some(now + POLL));
+                    return Ok(Next::At(now + POLL));
                 }
                 Err(error) if !give_up => {
                     report::write(context, config, &status::restoring(config, &error.to_string(), now)).await?;
@@ -42,8 +42,8 @@ pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timest
         }
     }
     match apply::set_finalizer(context, config, false).await {
-        Err(error) if error.is_gone() => Ok(None),
-        done => done.map(|()| None),
+        Err(error) if error.is_gone() => Ok(Next::Wait),
+        done => done.map(|()| Next::Wait),
     }
 }
 

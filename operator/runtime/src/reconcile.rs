@@ -41,11 +41,18 @@ impl Context {
     }
 }
 
-/// When to look again without being woken: a contested field rests for an hour, say.
-pub type Revisit = Option<Timestamp>;
+/// What to do when nothing wakes us.
+#[derive(Debug, PartialEq)]
+pub enum Next {
+    Wait,
+    /// Look again then: a contested field rests for an hour, say.
+    At(Timestamp),
+    /// A write failed and the status says so: try again, ever more rarely.
+    Retry,
+}
 
-pub async fn reconcile(context: &Context) -> Result<Revisit, Error> {
-    let Some(Task { config, now }) = observe(context).await else { return Ok(None) };
+pub async fn reconcile(context: &Context) -> Result<Next, Error> {
+    let Some(Task { config, now }) = observe(context).await else { return Ok(Next::Wait) };
     let config = match config {
         Config::Readable(config) => config,
         Config::Unreadable { generation, message } => return report::unreadable(context, generation, &message, now).await,

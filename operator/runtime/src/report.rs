@@ -13,7 +13,7 @@ use wn_plan::status::{self, describe};
 use wn_plan::validate::Violation;
 
 use crate::apply::Error;
-use crate::reconcile::{Context, Revisit};
+use crate::reconcile::{Context, Next};
 use crate::world::Topic;
 
 pub async fn report(
@@ -22,7 +22,7 @@ pub async fn report(
     plan: &Plan,
     applied: &Applied,
     now: Timestamp,
-) -> Result<Revisit, Error> {
+) -> Result<Next, Error> {
     let status = context.world.read(|observed| status::build(config, observed, plan, applied, now));
     let ready = ready(&status);
     write(context, config, &status).await?;
@@ -36,10 +36,10 @@ pub async fn report(
             context.events.warning(config, events::NOT_READY, format!("{reason}: {message}")).await;
         }
     }
-    match &applied.failure {
-        Some(failure) => Err(Error::Refused { what: failure.message.clone(), code: 0, message: "see above".to_owned() }),
-        None => Ok(plan.calico.revisit),
+    if applied.failure.is_some() {
+        return Ok(Next::Retry);
     }
+    Ok(plan.calico.revisit.map_or(Next::Wait, Next::At))
 }
 
 fn ready(status: &WindowsNodeConfigStatus) -> Option<(&str, &str, &str)> {
@@ -48,13 +48,15 @@ fn ready(status: &WindowsNodeConfigStatus) -> Option<(&str, &str, &str)> {
 }
 
 async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan, applied: &Applied) {
-    for change in &applied.calico {
-        match &change.drifted_by {
-            Some(by) => {
-                let note = format!("{}: it was changed by {by}", describe(change));
-                context.events.normal(config, events::DRIFT_REPAIRED, note).await;
+    for write in &applied.calico {
+        let (drifted, first): (Vec<_>, Vec<_>) = write.changes.iter().partition(|c| c.drifted_by.is_some());
+        let repaired = drifted.iter().map(|c| format!("{}: it was changed by {}", describe(c), c.drifted_by.as_deref().unwrap_or_default()));
+        let repaired = repaired.collect::<Vec<_>>().join("; ");
+        let patched = first.into_iter().map(describe).collect::<Vec<_>>().join("; ");
+        for (reason, note) in [(events::DRIFT_REPAIRED, repaired), (events::CALICO_PATCHED, patched)] {
+            if !note.is_empty() {
+                context.events.normal(config, reason, note).await;
             }
-            None => context.events.normal(config, events::CALICO_PATCHED, describe(change)).await,
         }
     }
     for object in plan.objects.iter().filter(|o| o.drift && applied.objects.contains(&o.object)) {
@@ -84,24 +86,24 @@ pub async fn refused(
     config: &WindowsNodeConfig,
     violations: &[Violation],
     now: Timestamp,
-) -> Result<Revisit, Error> {
+) -> Result<Next, Error> {
     let status = status::refused(config, violations, now);
     if write(context, config, &status).await? {
         let note = violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         context.events.warning(config, events::INVALID_SPEC, note).await;
     }
-    Ok(None)
+    Ok(Next::Wait)
 }
 
 /// An object that does not fit our types: only its conditions can be written.
-pub async fn unreadable(context: &Context, generation: i64, message: &str, now: Timestamp) -> Result<Revisit, Error> {
+pub async fn unreadable(context: &Context, generation: i64, message: &str, now: Timestamp) -> Result<Next, Error> {
     tracing::warn!(message, "WindowsNodeConfig default cannot be read");
     let mut config = WindowsNodeConfig::new(names::SINGLETON, placeholder());
     config.metadata.generation = Some(generation);
     let violation = Violation { path: "spec".to_owned(), message: message.to_owned() };
     let status = status::refused(&config, &[violation], now);
     patch(context, &status).await?;
-    Ok(None)
+    Ok(Next::Wait)
 }
 
 fn placeholder() -> wn_api::WindowsNodeConfigSpec {

@@ -13,7 +13,7 @@ use tracing::{info, warn};
 use crate::cli::Settings;
 use crate::events::Events;
 use crate::http;
-use crate::reconcile::{Context, reconcile};
+use crate::reconcile::{Context, Next, reconcile};
 use crate::world::{Apis, Watches, World};
 
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
@@ -59,10 +59,17 @@ async fn reconcile_for_ever(mut context: Context) {
 /// One pass; says how long to wait at most before the next.
 async fn pass(context: &Context, failures: &mut u32) -> Option<Duration> {
     match reconcile(context).await {
-        Ok(revisit) => {
+        Ok(Next::Wait) => {
             *failures = 0;
-            let until = revisit?.duration_since(Timestamp::now());
-            Some(Duration::try_from(until).unwrap_or_default())
+            None
+        }
+        Ok(Next::At(then)) => {
+            *failures = 0;
+            Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
+        }
+        Ok(Next::Retry) => {
+            *failures += 1;
+            Some(backoff(*failures, false))
         }
         Err(error) => {
             *failures += 1;

@@ -59,11 +59,12 @@ pub fn felix(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Ori
     fields
 }
 
-/// Is there an enabled pool, not ours to change, that encapsulates by `mode`?
+/// Is there a live pool, not ours to change, that encapsulates by `mode`? A disabled one lives as long as
+/// pods hold addresses of it.
 fn others_use(observed: &Observed, mode: &str) -> bool {
     let ours: Vec<_> = pools::serving_windows(observed).into_iter().map(|(name, _)| name).collect();
     pools::all(observed)
-        .filter(|(name, pool)| pools::is_enabled_v4(pool) && !ours.contains(name))
+        .filter(|(name, pool)| !ours.contains(name) && (pools::is_enabled_v4(pool) || pools::in_use(observed, pool)))
         .any(|(_, pool)| !matches!(pool.text(mode), "" | "Never"))
 }
 
@@ -73,10 +74,12 @@ pub fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Origi
     const FIELD: &str = "vxlanVNI";
     let asked = spec.calico.vxlan.as_ref().and_then(|v| v.vni);
     let is_vni = |o: &&Original| o.kind == CalicoKind::FelixConfiguration && o.field == FIELD;
-    let set = || originals.iter().find(is_vni).and_then(|o| number(&o.applied));
+    let usable = |vni: &i32| *vni >= MIN_VXLAN_VNI;
+    // Not usable: one that was given back, because for a while CalicoBGP was asked for.
+    let set = || originals.iter().find(is_vni).and_then(|o| number(&o.applied)).filter(usable);
     let felix = (CalicoKind::FelixConfiguration, DEFAULT.to_owned());
     let found = || observed.calico.objects.get(&felix).and_then(|o| number(o.spec.get(FIELD)?));
-    asked.or_else(set).or_else(|| found().filter(|vni| *vni >= MIN_VXLAN_VNI)).unwrap_or(MIN_VXLAN_VNI)
+    asked.or_else(set).or_else(|| found().filter(usable)).unwrap_or(MIN_VXLAN_VNI)
 }
 
 fn number(value: &Value) -> Option<i32> {

@@ -15,9 +15,12 @@ pub fn is(original: &Original, id: &FieldId) -> bool {
 pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Original> {
     let wanted = judged.wanted.iter().map(|w| (&w.desired.id, &w.desired.value));
     let mut list: Vec<_> = wanted
-        .map(|(id, value)| match held.iter().find(|o| is(o, id)) {
-            Some(known) => Original { applied: value.clone(), ..known.clone() },
-            None => first(id, value.clone(), object(observed, id)),
+        .map(|(id, value)| {
+            let object = object(observed, id);
+            match held.iter().find(|o| is(o, id) && !lost_race(o, object)) {
+                Some(known) => Original { applied: value.clone(), ..known.clone() },
+                None => first(id, value.clone(), held, object),
+            }
         })
         .collect();
     let fallow = held.iter().filter(|o| !judged.wanted.iter().any(|w| is(o, &w.desired.id)));
@@ -26,14 +29,21 @@ pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Orig
     list
 }
 
-fn first(id: &FieldId, applied: serde_json::Value, object: Option<&CalicoObject>) -> Original {
+/// We meant to create the object, and someone else did before us: it is theirs, with their values.
+fn lost_race(original: &Original, object: Option<&CalicoObject>) -> bool {
+    original.created && object.is_some_and(|o| !o.written_by_us)
+}
+
+fn first(id: &FieldId, applied: serde_json::Value, held: &[Original], object: Option<&CalicoObject>) -> Original {
+    // A field that another network type adds to an object of our making is of our making, too.
+    let made = |o: &Original| o.kind == id.kind && o.name == id.name && o.created && !lost_race(o, object);
     Original {
         kind: id.kind,
         name: id.name.clone(),
         field: id.field.clone(),
         previous: object.and_then(|o| o.spec.get(&id.field)).cloned(),
         applied,
-        created: object.is_none(),
+        created: object.is_none() || held.iter().any(made),
     }
 }
 

@@ -33,6 +33,8 @@ pub struct CalicoObject {
     pub owners: BTreeMap<String, Vec<FieldOwner>>,
     /// Managers other than this operator that wrote anything at all.
     pub foreign_writers: Vec<String>,
+    /// This operator wrote something of it that still stands.
+    pub written_by_us: bool,
     /// Reconciled by tigera/operator from its `Installation`.
     pub managed_by_tigera: bool,
     /// Guards each write: what was decided on must still be what is stored.
@@ -64,6 +66,7 @@ impl CalicoObject {
                 .map(|(k, v)| (k.clone(), v.clone()))
                 .collect(),
             owners: fields.iter().map(|f| ((*f).to_owned(), owners_of(f))).filter(|(_, o)| !o.is_empty()).collect(),
+            written_by_us: entries.iter().any(|e| managers::is_ours(text(e, "/manager"))),
             foreign_writers: foreign().map(|e| text(e, "/manager").to_owned()).collect(),
             managed_by_tigera: managed_by.and_then(Value::as_str) == Some(labels::TIGERA_OPERATOR),
             resource_version: text(object, "/metadata/resourceVersion").to_owned(),

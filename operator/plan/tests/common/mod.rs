@@ -1,7 +1,15 @@
-//! What the rendered workloads are rendered from.
+//! What tests are made from. Each test file uses its part.
+
+#![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::panic)]
+
+mod cluster;
+mod server;
 
 use wn_api::spec::NetworkType;
 use wn_plan::workload::Surroundings;
+
+pub use cluster::*;
+pub use server::Store;
 
 pub const NETWORKS: [NetworkType; 2] = [NetworkType::CalicoVxlan, NetworkType::CalicoBgp];
 

@@ -52,7 +52,7 @@ async fn parts(context: &Context, plan: &Plan, applied: &mut Applied, now: Times
                 memory.contests.repaired(change.id.clone(), now);
             }
         });
-        applied.calico.extend(write.changes.iter().cloned());
+        applied.calico.push(write.clone());
     }
     for write in &plan.objects {
         objects::apply(context, write).await.map_err(|e| (objects::part(&write.object.name), e))?;

@@ -1,0 +1,159 @@
+//! The little of an API server that decides on Calico's objects meet: values, `managedFields`, resource
+//! versions. Written from the rules of server-side apply, so that a plan is tested against those and not
+//! against what the planner believes them to be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+use wn_api::calico::CalicoKind;
+use wn_api::names::managers;
+use wn_plan::calico::{Action, Write};
+use wn_plan::observed::CalicoObject;
+
+type Key = (CalicoKind, String);
+/// Manager and operation.
+type Owner = (String, &'static str);
+
+#[derive(Clone, Debug, Default)]
+struct Stored {
+    spec: Map<String, Value>,
+    owners: BTreeMap<Owner, BTreeSet<String>>,
+    labels: BTreeMap<String, String>,
+    uid: u32,
+    version: u32,
+}
+
+/// Calico's objects as an API server stores them.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    objects: BTreeMap<Key, Stored>,
+    clock: u32,
+}
+
+pub const UPDATE: &str = "Update";
+pub const APPLY: &str = "Apply";
+
+fn manager_of(kind: CalicoKind) -> &'static str {
+    match kind {
+        CalicoKind::IpamConfiguration => managers::IPAM,
+        CalicoKind::IpPool => managers::IP_POOL,
+        CalicoKind::FelixConfiguration => managers::FELIX,
+    }
+}
+
+impl Store {
+    /// A plain create or update of these fields; null removes one.
+    pub fn update(&mut self, kind: CalicoKind, name: &str, manager: &str, spec: &Value) {
+        let fields = spec.as_object().unwrap();
+        let object = self.touch(kind, name);
+        for (field, value) in fields {
+            let now = Some(value).filter(|v| !v.is_null());
+            if object.spec.get(field) == now {
+                continue;
+            }
+            object.disown(field);
+            match now {
+                Some(value) => {
+                    object.spec.insert(field.clone(), value.clone());
+                    object.owners.entry((manager.into(), UPDATE)).or_default().insert(field.clone());
+                }
+                None => drop(object.spec.remove(field)),
+            }
+        }
+    }
+
+    /// A forced server-side apply.
+    pub fn apply(&mut self, kind: CalicoKind, name: &str, manager: &str, spec: &Value) {
+        let fields = spec.as_object().unwrap();
+        let object = self.touch(kind, name);
+        let before = object.owners.remove(&(manager.into(), APPLY)).unwrap_or_default();
+        for (field, value) in fields {
+            if object.spec.get(field) != Some(value) {
+                object.disown(field);
+                object.spec.insert(field.clone(), value.clone());
+            }
+        }
+        for field in before.iter().filter(|f| !fields.contains_key(*f)) {
+            if !object.owners.values().any(|owned| owned.contains(field)) {
+                object.spec.remove(field);
+            }
+        }
+        object.owners.insert((manager.into(), APPLY), fields.keys().cloned().collect());
+        object.owners.retain(|_, owned| !owned.is_empty());
+    }
+
+    pub fn label(&mut self, kind: CalicoKind, name: &str, key: &str, value: &str) {
+        self.touch(kind, name).labels.insert(key.into(), value.into());
+    }
+
+    pub fn delete(&mut self, kind: CalicoKind, name: &str) {
+        self.objects.remove(&(kind, name.into()));
+    }
+
+    /// Does what the runtime does with a write; panics where the API server would refuse it.
+    pub fn execute(&mut self, write: &Write) {
+        let (kind, name) = (write.kind, write.name.as_str());
+        let stored = self.objects.get(&(kind, name.into())).map(|o| (o.uid.to_string(), o.version.to_string()));
+        let stored_version = || stored.as_ref().map(|s| s.1.clone()).unwrap_or_default();
+        match &write.action {
+            Action::Create { spec } => {
+                assert!(stored.is_none(), "{kind:?} {name} exists");
+                let bools = ["strictAffinity", "autoAllocateBlocks"].map(|f| spec.get(f).is_some_and(Value::is_boolean));
+                assert!(kind != CalicoKind::IpamConfiguration || bools == [true, true], "Calico's schema requires both");
+                self.update(kind, name, manager_of(kind), &Value::Object(spec.clone()));
+            }
+            Action::Apply { spec, resource_version } => {
+                assert_eq!(*resource_version, stored_version(), "{kind:?} {name}");
+                self.apply(kind, name, manager_of(kind), &Value::Object(spec.clone()));
+            }
+            Action::Restore { spec, resource_version } => {
+                assert_eq!(*resource_version, stored_version(), "{kind:?} {name}");
+                self.update(kind, name, manager_of(kind), &Value::Object(spec.clone()));
+            }
+            Action::Delete { uid, resource_version } => {
+                assert_eq!((uid.clone(), resource_version.clone()), stored.unwrap(), "{kind:?} {name}");
+                self.delete(kind, name);
+            }
+        }
+    }
+
+    /// Every spec, to compare clusters by what Calico reads of them.
+    pub fn specs(&self) -> BTreeMap<Key, Map<String, Value>> {
+        self.objects.iter().map(|(key, object)| (key.clone(), object.spec.clone())).collect()
+    }
+
+    /// The facts of every object, read the way the operator reads them.
+    pub fn facts(&self) -> BTreeMap<Key, CalicoObject> {
+        let facts = |(key, object): (&Key, &Stored)| (key.clone(), CalicoObject::read(key.0, &object.json(&key.1)));
+        self.objects.iter().map(facts).collect()
+    }
+
+    fn touch(&mut self, kind: CalicoKind, name: &str) -> &mut Stored {
+        self.clock += 1;
+        let clock = self.clock;
+        let object = self.objects.entry((kind, name.into())).or_insert_with(|| Stored { uid: clock, ..Stored::default() });
+        object.version = clock;
+        object
+    }
+}
+
+impl Stored {
+    fn disown(&mut self, field: &str) {
+        self.owners.values_mut().for_each(|owned| { owned.remove(field); });
+        self.owners.retain(|_, owned| !owned.is_empty());
+    }
+
+    fn json(&self, name: &str) -> Value {
+        let entry = |((manager, operation), fields): (&Owner, &BTreeSet<String>)| {
+            let fields: Map<_, _> = fields.iter().map(|f| (format!("f:{f}"), json!({}))).collect();
+            json!({"manager": manager, "operation": operation, "fieldsV1": {"f:spec": fields}})
+        };
+        json!({
+            "metadata": {
+                "name": name, "uid": self.uid.to_string(), "resourceVersion": self.version.to_string(),
+                "labels": self.labels, "managedFields": self.owners.iter().map(entry).collect::<Vec<_>>(),
+            },
+            "spec": self.spec,
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! Pools: which are changed, which are waited for, and what Felix may be told meanwhile.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use insta::assert_yaml_snapshot;
+use rstest::rstest;
+use serde_json::{Value, json};
+use wn_api::calico::DEFAULT;
+use wn_api::reasons::Reason;
+use wn_api::spec::{NetworkType, WhenInUse};
+use wn_plan::decide::Plan;
+
+use common::*;
+
+fn kinds(plan: &Plan) -> Vec<wn_api::calico::CalicoKind> {
+    plan.calico.writes.iter().map(|w| w.kind).collect()
+}
+
+#[rstest]
+#[case(NetworkType::CalicoVxlan)]
+#[case(NetworkType::CalicoBgp)]
+fn a_pool_of_tigera_is_never_edited(#[case] network: NetworkType) {
+    let mut cluster = Cluster::fresh(network);
+    cluster.manage_by_tigera(DEFAULT_POOL);
+    let plan = cluster.pass();
+    assert_eq!(kinds(&plan), [IPAM], "neither the pool nor Felix, which must not go ahead of it");
+    assert_eq!(plan.calico.findings[0].reason, Reason::PoolManagedByOperator);
+    assert_yaml_snapshot!(format!("tigera_{}", network.as_str()), findings(&plan));
+}
+
+#[test]
+fn a_pool_of_tigera_that_is_right_is_fine() {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(POOL, DEFAULT_POOL, "operator", json!({"ipipMode": "Never", "vxlanMode": "Always"}));
+    cluster.manage_by_tigera(DEFAULT_POOL);
+    let plan = cluster.plan();
+    assert!(plan.calico.findings.is_empty(), "{:?}", findings(&plan));
+    assert_eq!(kinds(&plan), [IPAM, FELIX]);
+}
+
+#[test]
+fn a_pool_in_use_is_held_until_migrate() {
+    let mut cluster = Cluster::vxlan();
+    cluster.serve_linux_pods("10.244.3.0/26");
+    let plan = cluster.pass();
+    assert_eq!(kinds(&plan), [IPAM]);
+    assert!(plan.objects.is_empty(), "agents would start on a pool they cannot use");
+    assert_yaml_snapshot!("in_use", findings(&plan));
+    cluster.edit_spec(|s| s.calico.encapsulation.when_in_use = WhenInUse::Migrate);
+    let plan = cluster.pass();
+    assert_eq!(kinds(&plan), [POOL, FELIX]);
+    assert!(plan.calico.findings.is_empty());
+}
+
+/// Once the pool is ours, Linux pods on it are there *with* our encapsulation: holding would leave it broken.
+#[test]
+fn hold_does_not_block_repair_of_drift() {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    cluster.serve_linux_pods("10.244.3.0/26");
+    cluster.update(POOL, DEFAULT_POOL, "kubectl-edit", json!({"vxlanMode": "CrossSubnet"}));
+    let plan = cluster.pass();
+    assert_eq!(lines(&plan), ["IPPool default-ipv4-ippool spec.vxlanMode from CrossSubnet to Always"]);
+    assert!(plan.calico.findings.is_empty());
+}
+
+/// But another network type is a new change of encapsulation, and interrupts those pods.
+#[test]
+fn hold_blocks_a_switch_of_the_network_type() {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    cluster.serve_linux_pods("10.244.3.0/26");
+    cluster.edit_spec(|s| s.network.type_ = NetworkType::CalicoBgp);
+    let plan = cluster.pass();
+    assert_eq!(plan.calico.findings[0].reason, Reason::PoolInUse);
+    assert!(plan.calico.writes.is_empty(), "{:?}", lines(&plan));
+    assert!(plan.deletions.is_empty());
+}
+
+#[rstest]
+#[case::disabled(json!({"disabled": true}))]
+#[case::ipv6(json!({"cidr": "fd00:10:244::/64", "blockSize": 122}))]
+#[case::tunnel_only(json!({"allowedUses": ["Tunnel"]}))]
+#[case::linux_only(json!({"nodeSelector": "kubernetes.io/os == 'linux'"}))]
+#[case::manual(json!({"assignmentMode": "Manual"}))]
+#[case::small_blocks(json!({"blockSize": 30}))]
+fn pools_windows_cannot_use_are_not_touched(#[case] but: Value) {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(POOL, "other", CALICO, pool("10.10.0.0/16", "Always", "Never"));
+    cluster.update(POOL, "other", CALICO, but.clone());
+    let plan = cluster.pass();
+    assert!(plan.calico.writes.iter().all(|w| w.name != "other"), "{but}");
+    assert!(cluster.originals().iter().all(|o| o.name != "other"));
+    assert_eq!(cluster.field(POOL, "other", "ipipMode"), "Always");
+}
+
+/// A pool only Linux nodes use may go on with IPIP, so Felix must go on doing it.
+#[test]
+fn felix_keeps_ipip_for_a_pool_of_linux_nodes() {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(POOL, "linux", CALICO, pool("10.10.0.0/16", "CrossSubnet", "Never"));
+    cluster.update(POOL, "linux", CALICO, json!({"nodeSelector": "kubernetes.io/os == 'linux'"}));
+    let plan = cluster.pass();
+    assert!(plan.calico.findings.is_empty());
+    assert_eq!(kinds(&plan), [IPAM, POOL, FELIX]);
+    assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), Value::Null);
+    assert!(lines(&plan).iter().all(|l| !l.contains("ipipEnabled")));
+}
+
+/// Disabling a pool stops new addresses only; the pods that have one still send through Felix' tunnel.
+#[test]
+fn felix_keeps_ipip_for_pods_of_a_disabled_pool() {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(POOL, "old", CALICO, pool("10.10.0.0/16", "Always", "Never"));
+    cluster.update(POOL, "old", CALICO, json!({"disabled": true}));
+    cluster.serve_linux_pods("10.10.1.0/26");
+    cluster.pass();
+    assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), Value::Null);
+    // The last of them is gone.
+    cluster.observed.calico.blocks.clear();
+    cluster.pass();
+    assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), false);
+}
+
+/// It turns up after we switched IPIP off: Felix gets its own value back.
+#[test]
+fn felix_gets_ipip_back_when_a_linux_pool_turns_up() {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(FELIX, DEFAULT, CALICO, json!({"ipipEnabled": true}));
+    cluster.pass();
+    assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), false);
+    cluster.update(POOL, "linux", CALICO, pool("10.10.0.0/16", "Always", "Never"));
+    cluster.update(POOL, "linux", CALICO, json!({"nodeSelector": "kubernetes.io/os == 'linux'"}));
+    cluster.pass();
+    assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), true);
+    assert!(cluster.plan().calico.writes.is_empty());
+}
+
+#[test]
+fn no_pool_for_windows() {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(POOL, DEFAULT_POOL, CALICO, json!({"nodeSelector": "kubernetes.io/os == 'linux'"}));
+    let plan = cluster.plan();
+    assert_eq!(kinds(&plan), [IPAM]);
+    assert!(plan.objects.is_empty());
+    assert_yaml_snapshot!("no_pool", findings(&plan));
+}
+
+/// One of two pools waits: the other is changed, Felix is not.
+#[test]
+fn felix_waits_for_the_last_pool() {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(POOL, "second", CALICO, pool("10.10.0.0/16", "Always", "Never"));
+    cluster.serve_linux_pods("10.10.1.0/26");
+    let plan = cluster.pass();
+    assert_eq!(kinds(&plan), [IPAM, POOL]);
+    assert_eq!(plan.calico.writes[1].name, DEFAULT_POOL);
+    assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), Value::Null);
+}
