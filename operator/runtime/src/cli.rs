@@ -49,7 +49,10 @@ pub fn main() -> anyhow::Result<()> {
         Command::Run(settings) => {
             crate::telemetry::init(&settings)?;
             // Two threads: one for the watches, one while a reconcile computes. More only cost memory.
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()?;
             runtime.block_on(crate::run::run(settings))
         }
         Command::Crd => print_crd(),

@@ -9,9 +9,10 @@ use wn_api::status::Original;
 use wn_plan::calico::{api, restore};
 use wn_plan::status::{self, describe};
 
-use crate::apply::{self, Error};
-use crate::reconcile::{Context, Next};
-use crate::report;
+use crate::apply;
+use crate::context::{Context, Next};
+use crate::error::Error;
+use crate::status_writer;
 
 /// Long enough for a migration's steps and an API server's restart; after that a person who deletes the
 /// object wants it gone, and the Events say what is left to do by hand.
@@ -25,15 +26,24 @@ pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timest
             apply::delete_object(context, &object).await?;
         }
         if config.spec.deletion_policy == DeletionPolicy::Restore {
-            let give_up = config.metadata.deletion_timestamp.as_ref().is_some_and(|t| now.duration_since(t.0) > PATIENCE);
+            let give_up = config
+                .metadata
+                .deletion_timestamp
+                .as_ref()
+                .is_some_and(|t| now.duration_since(t.0) > PATIENCE);
             match give_back(context, config).await {
                 Ok(None) => {}
                 Ok(Some(wait)) if !give_up => {
-                    report::write(context, config, &status::restoring(config, &wait, now)).await?;
+                    status_writer::write(context, config, &status::restoring(config, &wait, now)).await?;
                     return Ok(Next::At(now + POLL));
                 }
                 Err(error) if !give_up => {
-                    report::write(context, config, &status::restoring(config, &error.to_string(), now)).await?;
+                    status_writer::write(
+                        context,
+                        config,
+                        &status::restoring(config, &error.to_string(), now),
+                    )
+                    .await?;
                     return Err(error);
                 }
                 Ok(Some(why)) => surrender(context, config, &why).await,
@@ -50,27 +60,42 @@ pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timest
 /// Gives Calico back; `Some` says what it has to wait for.
 async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Option<String>, Error> {
     let originals = originals(config);
-    let (served, paused) = context.world.read(|o| (api::form(&o.calico).is_some(), api::pause(&o.calico).is_some()));
+    let (served, paused) = context
+        .world
+        .read(|o| (api::form(&o.calico).is_some(), api::pause(&o.calico).is_some()));
     if !served || originals.is_empty() {
         return Ok(None);
     }
     if paused {
-        return Ok(Some("Calico must not be written now (migration, or datastore not ready): waiting to give it back".to_owned()));
+        return Ok(Some(
+            "Calico must not be written now (migration, or datastore not ready): waiting to give it back"
+                .to_owned(),
+        ));
     }
     let restoration = context.world.read(|o| restore::restoration(originals, o));
     for write in &restoration.writes {
         apply::write_calico(context, write).await?;
         let changes = write.changes.iter().map(describe).collect::<Vec<_>>().join("; ");
-        context.events.normal(config, events::CALICO_RESTORED, changes).await;
+        context
+            .events
+            .normal(config, events::CALICO_RESTORED, changes)
+            .await;
     }
     for left in restoration.left {
-        context.events.warning(config, events::NOT_RESTORED, format!("left as it is: {left}")).await;
+        context
+            .events
+            .warning(config, events::NOT_RESTORED, format!("left as it is: {left}"))
+            .await;
     }
     Ok(None)
 }
 
 fn originals(config: &WindowsNodeConfig) -> &[Original] {
-    config.status.as_ref().and_then(|s| s.calico.as_ref()).map_or(&[], |c| &c.originals)
+    config
+        .status
+        .as_ref()
+        .and_then(|s| s.calico.as_ref())
+        .map_or(&[], |c| &c.originals)
 }
 
 /// Says field by field what a person must put back.

@@ -11,8 +11,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::world::World;
 
-pub async fn serve(address: std::net::SocketAddr, world: Arc<World>, stop: CancellationToken) -> anyhow::Result<()> {
-    let listener = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+pub async fn serve(
+    address: std::net::SocketAddr,
+    world: Arc<World>,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}"))?;
     let ready = move || {
         let world = world.clone();
         async move {
@@ -20,10 +26,18 @@ pub async fn serve(address: std::net::SocketAddr, world: Arc<World>, stop: Cance
             if missing.is_empty() {
                 (StatusCode::OK, "ok".to_owned())
             } else {
-                (StatusCode::SERVICE_UNAVAILABLE, format!("waiting for the first list of: {}", missing.join(", ")))
+                (
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    format!("waiting for the first list of: {}", missing.join(", ")),
+                )
             }
         }
     };
-    let router = Router::new().route("/livez", get(|| async { "ok" })).route("/readyz", get(ready));
-    axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await.context("HTTP server failed")
+    let router = Router::new()
+        .route("/livez", get(|| async { "ok" }))
+        .route("/readyz", get(ready));
+    axum::serve(listener, router)
+        .with_graceful_shutdown(stop.cancelled_owned())
+        .await
+        .context("HTTP server failed")
 }

@@ -4,6 +4,8 @@
 
 mod apply;
 mod cli;
+mod context;
+mod error;
 mod events;
 mod finalize;
 mod http;
@@ -11,6 +13,7 @@ mod observe;
 mod reconcile;
 mod report;
 mod run;
+mod status_writer;
 mod telemetry;
 mod world;
 

@@ -1,10 +1,8 @@
 //! Step 5: status and Events.
 
 use jiff::Timestamp;
-use kube::api::{Patch, PatchParams};
-use serde_json::json;
 use wn_api::WindowsNodeConfig;
-use wn_api::names::{self, managers};
+use wn_api::names;
 use wn_api::reasons::{Reason, conditions, events};
 use wn_api::status::WindowsNodeConfigStatus;
 use wn_plan::applied::Applied;
@@ -12,9 +10,9 @@ use wn_plan::decide::Plan;
 use wn_plan::status::{self, describe};
 use wn_plan::validate::Violation;
 
-use crate::apply::Error;
-use crate::reconcile::{Context, Next};
-use crate::world::Topic;
+use crate::context::{Context, Next};
+use crate::error::Error;
+use crate::status_writer::{self, write};
 
 pub async fn report(
     context: &Context,
@@ -23,17 +21,31 @@ pub async fn report(
     applied: &Applied,
     now: Timestamp,
 ) -> Result<Next, Error> {
-    let status = context.world.read(|observed| status::build(config, observed, plan, applied, now));
+    let status = context
+        .world
+        .read(|observed| status::build(config, observed, plan, applied, now));
     let ready = ready(&status);
     write(context, config, &status).await?;
     announce(context, config, plan, applied).await;
-    if let Some((was, is)) = config.status.as_ref().and_then(self::ready).zip(ready).filter(|(was, is)| was.0 != is.0) {
+    if let Some((was, is)) = config
+        .status
+        .as_ref()
+        .and_then(self::ready)
+        .zip(ready)
+        .filter(|(was, is)| was.0 != is.0)
+    {
         let (_, reason, message) = is;
         tracing::debug!(was = was.0, "readiness changed");
         if is.0 == "True" {
-            context.events.normal(config, events::READY, message.to_owned()).await;
+            context
+                .events
+                .normal(config, events::READY, message.to_owned())
+                .await;
         } else {
-            context.events.warning(config, events::NOT_READY, format!("{reason}: {message}")).await;
+            context
+                .events
+                .warning(config, events::NOT_READY, format!("{reason}: {message}"))
+                .await;
         }
     }
     if applied.failure.is_some() {
@@ -50,22 +62,46 @@ fn ready(status: &WindowsNodeConfigStatus) -> Option<(&str, &str, &str)> {
 async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan, applied: &Applied) {
     for write in &applied.calico {
         let (drifted, first): (Vec<_>, Vec<_>) = write.changes.iter().partition(|c| c.drifted_by.is_some());
-        let repaired = drifted.iter().map(|c| format!("{}: it was changed by {}", describe(c), c.drifted_by.as_deref().unwrap_or_default()));
+        let repaired = drifted.iter().map(|c| {
+            format!(
+                "{}: it was changed by {}",
+                describe(c),
+                c.drifted_by.as_deref().unwrap_or_default()
+            )
+        });
         let repaired = repaired.collect::<Vec<_>>().join("; ");
         let patched = first.into_iter().map(describe).collect::<Vec<_>>().join("; ");
-        for (reason, note) in [(events::DRIFT_REPAIRED, repaired), (events::CALICO_PATCHED, patched)] {
+        for (reason, note) in [
+            (events::DRIFT_REPAIRED, repaired),
+            (events::CALICO_PATCHED, patched),
+        ] {
             if !note.is_empty() {
                 context.events.normal(config, reason, note).await;
             }
         }
     }
-    for object in plan.objects.iter().filter(|o| o.drift && applied.objects.contains(&o.object)) {
-        let note = format!("{:?} {}/{} was changed and is put right", object.object.kind, object.object.namespace, object.object.name);
+    for object in plan
+        .objects
+        .iter()
+        .filter(|o| o.drift && applied.objects.contains(&o.object))
+    {
+        let note = format!(
+            "{:?} {}/{} was changed or deleted, and is put right",
+            object.object.kind, object.object.namespace, object.object.name
+        );
         context.events.normal(config, events::DRIFT_REPAIRED, note).await;
     }
-    let findings: Vec<_> = plan.calico.findings.iter().filter_map(|f| Some((finding_event(f.reason)?, &f.message))).collect();
+    let findings: Vec<_> = plan
+        .calico
+        .findings
+        .iter()
+        .filter_map(|f| Some((finding_event(f.reason)?, &f.message)))
+        .collect();
     let digest = format!("{findings:?}");
-    if plan.write && !findings.is_empty() && context.remember(|m| m.announced.replace(digest.clone())) != Some(digest) {
+    if plan.write
+        && !findings.is_empty()
+        && context.remember(|m| m.announced.replace(digest.clone())) != Some(digest)
+    {
         for (reason, message) in findings {
             context.events.warning(config, reason, message.clone()).await;
         }
@@ -89,50 +125,35 @@ pub async fn refused(
 ) -> Result<Next, Error> {
     let status = status::refused(config, violations, now);
     if write(context, config, &status).await? {
-        let note = violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let note = violations
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ");
         context.events.warning(config, events::INVALID_SPEC, note).await;
     }
     Ok(Next::Wait)
 }
 
 /// An object that does not fit our types: only its conditions can be written.
-pub async fn unreadable(context: &Context, generation: i64, message: &str, now: Timestamp) -> Result<Next, Error> {
+pub async fn unreadable(
+    context: &Context,
+    generation: i64,
+    message: &str,
+    now: Timestamp,
+) -> Result<Next, Error> {
     tracing::warn!(message, "WindowsNodeConfig default cannot be read");
     let mut config = WindowsNodeConfig::new(names::SINGLETON, placeholder());
     config.metadata.generation = Some(generation);
-    let violation = Violation { path: "spec".to_owned(), message: message.to_owned() };
+    let violation = Violation {
+        path: "spec".to_owned(),
+        message: message.to_owned(),
+    };
     let status = status::refused(&config, &[violation], now);
-    patch(context, &status).await?;
+    status_writer::patch(context, &status).await?;
     Ok(Next::Wait)
 }
 
 fn placeholder() -> wn_api::WindowsNodeConfigSpec {
     wn_api::WindowsNodeConfigSpec::minimal(wn_api::spec::NetworkType::CalicoVxlan)
-}
-
-/// Writes the status if it differs from the stored one; says whether it did.
-pub async fn write(context: &Context, config: &WindowsNodeConfig, status: &WindowsNodeConfigStatus) -> Result<bool, Error> {
-    let stored = context.world.read(|o| o.readable().and_then(|c| c.status.clone()));
-    if stored.or_else(|| config.status.clone()).as_ref() == Some(status) {
-        return Ok(false);
-    }
-    patch(context, status).await?;
-    Ok(true)
-}
-
-async fn patch(context: &Context, status: &WindowsNodeConfigStatus) -> Result<(), Error> {
-    let Some(api) = context.apis.api(Topic::Config) else { return Ok(()) };
-    let body = json!({
-        "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),
-        "kind": names::KIND,
-        "metadata": { "name": names::SINGLETON },
-        "status": status,
-    });
-    let params = PatchParams::apply(managers::STATUS).force();
-    let stored = api.patch_status(names::SINGLETON, &params, &Patch::Apply(&body)).await;
-    let stored = stored.map_err(|e| Error::new("status of WindowsNodeConfig default", e))?;
-    if let Ok(value) = serde_json::to_value(&stored) {
-        context.world.put(Topic::Config, &value);
-    }
-    Ok(())
 }

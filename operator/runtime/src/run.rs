@@ -11,13 +11,16 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cli::Settings;
+use crate::context::{Context, Next};
 use crate::events::Events;
 use crate::http;
-use crate::reconcile::{Context, Next, reconcile};
+use crate::reconcile::reconcile;
 use crate::world::{Apis, Watches, World};
 
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
-    let client = Client::try_default().await.context("no way to the API server: no KUBECONFIG, and not in a cluster")?;
+    let client = Client::try_default()
+        .await
+        .context("no way to the API server: no KUBECONFIG, and not in a cluster")?;
     let world = Arc::new(World::new(&settings.namespace));
     let stop = CancellationToken::new();
     let server = tokio::spawn(http::serve(settings.listen, world.clone(), stop.clone()));
@@ -27,7 +30,11 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         memory: std::sync::Mutex::default(),
         world,
     };
-    info!(version = env!("CARGO_PKG_VERSION"), namespace = settings.namespace, "started");
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        namespace = settings.namespace,
+        "started"
+    );
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
@@ -45,7 +52,11 @@ async fn reconcile_for_ever(mut context: Context) {
     let mut failures = 0;
     loop {
         watches.align(&mut context.apis).await;
-        let pause = if context.world.missing().is_empty() { pass(&context, &mut failures).await } else { None };
+        let pause = if context.world.missing().is_empty() {
+            pass(&context, &mut failures).await
+        } else {
+            None
+        };
         match pause {
             None => context.world.changed().await,
             Some(pause) => {

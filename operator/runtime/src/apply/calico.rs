@@ -6,8 +6,8 @@ use wn_api::calico::CalicoKind;
 use wn_api::names::managers;
 use wn_plan::calico::{Action, Write};
 
-use super::Error;
-use crate::reconcile::Context;
+use crate::context::Context;
+use crate::error::Error;
 use crate::world::Topic;
 
 const fn manager(kind: CalicoKind) -> &'static str {
@@ -36,28 +36,54 @@ pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
         Action::Create { spec } => {
             let mut body = head(None);
             body["spec"] = Value::Object(spec.clone());
-            let object = serde_json::from_value(body).map_err(|e| Error::new(&what, kube::Error::SerdeError(e)))?;
-            let params = PostParams { field_manager: Some(manager.to_owned()), ..PostParams::default() };
-            api.create(&params, &object).await.map_err(|e| Error::new(&what, e))?
+            let object =
+                serde_json::from_value(body).map_err(|e| Error::new(&what, kube::Error::SerdeError(e)))?;
+            let params = PostParams {
+                field_manager: Some(manager.to_owned()),
+                ..PostParams::default()
+            };
+            api.create(&params, &object)
+                .await
+                .map_err(|e| Error::new(&what, e))?
         }
-        Action::Apply { spec, resource_version } => {
+        Action::Apply {
+            spec,
+            resource_version,
+        } => {
             let mut body = head(Some(resource_version));
             body["spec"] = Value::Object(spec.clone());
             // Forced: an unforced apply always conflicts with Calico's own plain updates. Whose field
             // may be taken was decided on managedFields, and the resource version pins that decision.
             let params = PatchParams::apply(manager).force().validation_strict();
-            api.patch(&write.name, &params, &Patch::Apply(&body)).await.map_err(|e| Error::new(&what, e))?
+            api.patch(&write.name, &params, &Patch::Apply(&body))
+                .await
+                .map_err(|e| Error::new(&what, e))?
         }
-        Action::Restore { spec, resource_version } => {
+        Action::Restore {
+            spec,
+            resource_version,
+        } => {
             let body = json!({ "metadata": { "resourceVersion": resource_version }, "spec": spec });
-            let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
-            api.patch(&write.name, &params, &Patch::Merge(&body)).await.map_err(|e| Error::new(&what, e))?
+            let params = PatchParams {
+                field_manager: Some(manager.to_owned()),
+                ..PatchParams::default()
+            };
+            api.patch(&write.name, &params, &Patch::Merge(&body))
+                .await
+                .map_err(|e| Error::new(&what, e))?
         }
-        Action::Delete { uid, resource_version } => {
-            let preconditions =
-                Preconditions { uid: Some(uid.clone()), resource_version: Some(resource_version.clone()) };
+        Action::Delete {
+            uid,
+            resource_version,
+        } => {
+            let preconditions = Preconditions {
+                uid: Some(uid.clone()),
+                resource_version: Some(resource_version.clone()),
+            };
             let params = DeleteParams::default().preconditions(preconditions);
-            api.delete(&write.name, &params).await.map_err(|e| Error::new(&what, e))?;
+            api.delete(&write.name, &params)
+                .await
+                .map_err(|e| Error::new(&what, e))?;
             context.world.remove(topic, &(String::new(), write.name.clone()));
             return Ok(());
         }

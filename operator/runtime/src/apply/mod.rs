@@ -2,7 +2,6 @@
 //! given back is written down first, Calico is made fit before anything is started on it.
 
 mod calico;
-mod error;
 mod objects;
 
 use jiff::Timestamp;
@@ -11,20 +10,25 @@ use wn_plan::applied::{Applied, Failure, Part};
 use wn_plan::decide::Plan;
 use wn_plan::status::with_originals;
 
-use crate::reconcile::Context;
-use crate::report;
+use crate::context::Context;
+use crate::error::Error;
+use crate::status_writer;
 
 pub use calico::write as write_calico;
-pub use error::Error;
 pub use objects::{delete as delete_object, set_finalizer};
 
-pub async fn apply(context: &Context, config: &WindowsNodeConfig, plan: &Plan, now: Timestamp) -> Result<Applied, Error> {
+pub async fn apply(
+    context: &Context,
+    config: &WindowsNodeConfig,
+    plan: &Plan,
+    now: Timestamp,
+) -> Result<Applied, Error> {
     let mut applied = Applied::default();
     if !plan.calico.originals.is_empty() || !plan.objects.is_empty() {
         set_finalizer(context, config, true).await?;
     }
     if let Some(status) = with_originals(config, plan) {
-        report::write(context, config, &status).await?;
+        status_writer::write(context, config, &status).await?;
     }
     context.remember(|memory| {
         for field in &plan.calico.given_up {
@@ -38,15 +42,25 @@ pub async fn apply(context: &Context, config: &WindowsNodeConfig, plan: &Plan, n
         Err((_, error)) if error.is_stale() => Err(error),
         Err((part, error)) => {
             tracing::warn!(?part, error = %error, "a write failed");
-            applied.failure = Some(Failure { part, message: error.to_string() });
+            applied.failure = Some(Failure {
+                part,
+                message: error.to_string(),
+            });
             Ok(applied)
         }
     }
 }
 
-async fn parts(context: &Context, plan: &Plan, applied: &mut Applied, now: Timestamp) -> Result<(), (Part, Error)> {
+async fn parts(
+    context: &Context,
+    plan: &Plan,
+    applied: &mut Applied,
+    now: Timestamp,
+) -> Result<(), (Part, Error)> {
     for write in &plan.calico.writes {
-        calico::write(context, write).await.map_err(|e| (Part::Calico, e))?;
+        calico::write(context, write)
+            .await
+            .map_err(|e| (Part::Calico, e))?;
         context.remember(|memory| {
             for change in write.changes.iter().filter(|c| c.drifted_by.is_some()) {
                 memory.contests.repaired(change.id.clone(), now);
@@ -55,14 +69,20 @@ async fn parts(context: &Context, plan: &Plan, applied: &mut Applied, now: Times
         applied.calico.push(write.clone());
     }
     for write in &plan.objects {
-        objects::apply(context, write).await.map_err(|e| (objects::part(&write.object.name), e))?;
+        objects::apply(context, write)
+            .await
+            .map_err(|e| (objects::part(&write.object.name), e))?;
         applied.objects.push(write.object.clone());
     }
     for object in &plan.deletions {
-        objects::delete(context, object).await.map_err(|e| (objects::part(&object.name), e))?;
+        objects::delete(context, object)
+            .await
+            .map_err(|e| (objects::part(&object.name), e))?;
     }
     if let Some(config_map) = &plan.services_endpoint {
-        objects::create_services_endpoint(context, config_map).await.map_err(|e| (Part::NodeAgent, e))?;
+        objects::create_services_endpoint(context, config_map)
+            .await
+            .map_err(|e| (Part::NodeAgent, e))?;
     }
     Ok(())
 }

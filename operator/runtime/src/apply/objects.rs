@@ -8,8 +8,8 @@ use wn_plan::applied::Part;
 use wn_plan::decide::ObjectWrite;
 use wn_plan::observed::{OwnKind, OwnObject};
 
-use super::Error;
-use crate::reconcile::Context;
+use crate::context::Context;
+use crate::error::Error;
 use crate::world::Topic;
 
 /// Part of the plan an object of ours belongs to.
@@ -36,7 +36,9 @@ pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> 
     let (topic, api) = api(context, write.object.kind);
     let api = api.ok_or_else(|| Error::NotServed { what: what.clone() })?;
     let params = PatchParams::apply(write.manager).force().validation_strict();
-    let stored = api.patch(&write.object.name, &params, &Patch::Apply(&write.body)).await;
+    let stored = api
+        .patch(&write.object.name, &params, &Patch::Apply(&write.body))
+        .await;
     let stored = stored.map_err(|e| Error::new(&what, e))?;
     tracing::info!(object = what, "applied");
     if let Ok(value) = serde_json::to_value(&stored) {
@@ -62,7 +64,9 @@ pub async fn create_services_endpoint(context: &Context, config_map: &Value) -> 
     use wn_plan::observed::Source;
     let what = "ConfigMap tigera-operator/kubernetes-services-endpoint (allow it with the chart value tigeraOperator.enabled=true)";
     let topic = Topic::Source(Source::ServicesEndpoint);
-    let Some(api) = context.apis.api(topic) else { return Ok(()) };
+    let Some(api) = context.apis.api(topic) else {
+        return Ok(());
+    };
     let params = PatchParams::apply(managers::NODE_AGENT).validation_strict();
     let name = names::tigera::SERVICES_ENDPOINT;
     match api.patch(name, &params, &Patch::Apply(config_map)).await {
@@ -79,11 +83,18 @@ pub async fn create_services_endpoint(context: &Context, config_map: &Value) -> 
 
 /// Sets or removes our finalizer; other finalizers are not touched.
 pub async fn set_finalizer(context: &Context, config: &WindowsNodeConfig, wanted: bool) -> Result<(), Error> {
-    let there = config.metadata.finalizers.iter().flatten().any(|f| f == names::FINALIZER);
+    let there = config
+        .metadata
+        .finalizers
+        .iter()
+        .flatten()
+        .any(|f| f == names::FINALIZER);
     if there == wanted {
         return Ok(());
     }
-    let Some(api) = context.apis.api(Topic::Config) else { return Ok(()) };
+    let Some(api) = context.apis.api(Topic::Config) else {
+        return Ok(());
+    };
     let finalizers: &[&str] = if wanted { &[names::FINALIZER] } else { &[] };
     let body = json!({
         "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),

@@ -22,7 +22,12 @@ pub struct Apis {
 
 impl Apis {
     pub fn new(client: Client, namespace: &str) -> Self {
-        Self { client, namespace: namespace.to_owned(), calico: None, migration_version: None }
+        Self {
+            client,
+            namespace: namespace.to_owned(),
+            calico: None,
+            migration_version: None,
+        }
     }
 
     pub fn client(&self) -> Client {
@@ -46,21 +51,40 @@ impl Apis {
             Topic::DaemonSets => ("apps", "v1", "DaemonSet", "daemonsets"),
             Topic::ConfigMaps => ("", "v1", "ConfigMap", "configmaps"),
             Topic::Source(source) => source_resource(source),
-            Topic::Definition(_) => ("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions"),
+            Topic::Definition(_) => (
+                "apiextensions.k8s.io",
+                "v1",
+                "CustomResourceDefinition",
+                "customresourcedefinitions",
+            ),
             Topic::Installation => (tigera::GROUP, "v1", "Installation", "installations"),
-            Topic::Migrations => {
-                (GROUP_MIGRATION, self.migration_version.as_deref()?, "DatastoreMigration", "datastoremigrations")
-            }
+            Topic::Migrations => (
+                GROUP_MIGRATION,
+                self.migration_version.as_deref()?,
+                "DatastoreMigration",
+                "datastoremigrations",
+            ),
             Topic::Calico(kind) => {
                 let (served, plural) = self.calico?.served(kind);
                 (self.calico?.group(), self.calico?.version(), served, plural)
             }
-            Topic::Blocks => (self.calico?.group(), self.calico?.version(), "IPAMBlock", "ipamblocks"),
-            Topic::ClusterInformation => {
-                (self.calico?.group(), self.calico?.version(), "ClusterInformation", "clusterinformations")
-            }
+            Topic::Blocks => (
+                self.calico?.group(),
+                self.calico?.version(),
+                "IPAMBlock",
+                "ipamblocks",
+            ),
+            Topic::ClusterInformation => (
+                self.calico?.group(),
+                self.calico?.version(),
+                "ClusterInformation",
+                "clusterinformations",
+            ),
         };
-        Some(ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural))
+        Some(ApiResource::from_gvk_with_plural(
+            &GroupVersionKind::gvk(group, version, kind),
+            plural,
+        ))
     }
 
     /// Namespace a topic is confined to.

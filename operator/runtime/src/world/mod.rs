@@ -36,8 +36,18 @@ struct Inner {
 
 impl World {
     pub fn new(namespace: &str) -> Self {
-        let observed = Observed { namespace: namespace.to_owned(), ..Observed::default() };
-        Self { inner: Mutex::new(Inner { observed, version_stale: true, ..Inner::default() }), changed: Notify::new() }
+        let observed = Observed {
+            namespace: namespace.to_owned(),
+            ..Observed::default()
+        };
+        Self {
+            inner: Mutex::new(Inner {
+                observed,
+                version_stale: true,
+                ..Inner::default()
+            }),
+            changed: Notify::new(),
+        }
     }
 
     /// A panic while the lock was held cannot leave the facts half written: each update is one insert.
@@ -80,7 +90,11 @@ impl World {
 
     /// A complete list was received: what is not in it is gone.
     fn listed(&self, topic: Topic, seen: &BTreeSet<Key>) {
-        let gone: Vec<_> = self.keys(topic).into_iter().filter(|key| !seen.contains(key)).collect();
+        let gone: Vec<_> = self
+            .keys(topic)
+            .into_iter()
+            .filter(|key| !seen.contains(key))
+            .collect();
         for key in gone {
             self.remove(topic, &key);
         }
@@ -100,7 +114,12 @@ impl World {
     }
 
     fn keys(&self, topic: Topic) -> Vec<Key> {
-        self.lock().versions.keys().filter(|(t, _)| *t == topic).map(|(_, key)| key.clone()).collect()
+        self.lock()
+            .versions
+            .keys()
+            .filter(|(t, _)| *t == topic)
+            .map(|(_, key)| key.clone())
+            .collect()
     }
 
     fn want(&self, topics: BTreeSet<Topic>) {
@@ -113,7 +132,11 @@ impl World {
         if inner.wanted.is_empty() {
             return vec!["everything".to_owned()];
         }
-        inner.wanted.difference(&inner.listed).map(|t| format!("{t:?}")).collect()
+        inner
+            .wanted
+            .difference(&inner.listed)
+            .map(|t| format!("{t:?}"))
+            .collect()
     }
 
     /// True once after each time the API server may have been replaced.
@@ -129,13 +152,21 @@ impl World {
 }
 
 fn key(object: &Value) -> Key {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |pointer: &str| {
+        object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     (text("/metadata/namespace"), text("/metadata/name"))
 }
 
 /// Resource versions of one cluster are comparable integers (guaranteed from Kubernetes 1.35, true
 /// before); anything else counts as new.
 fn version(object: &Value) -> u64 {
-    let text = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
+    let text = object
+        .pointer("/metadata/resourceVersion")
+        .and_then(Value::as_str);
     text.and_then(|v| v.parse().ok()).unwrap_or(u64::MAX)
 }

@@ -27,8 +27,12 @@ pub const MIGRATIONS: &str = "datastoremigrations.migration.projectcalico.org";
 
 /// The definitions that tell what is installed: their coming and going starts and stops other watches,
 /// so that Calico may be installed, or migrated, after us.
-pub const DEFINITIONS: [&str; 4] =
-    ["felixconfigurations.crd.projectcalico.org", "felixconfigurations.projectcalico.org", INSTALLATIONS, MIGRATIONS];
+pub const DEFINITIONS: [&str; 4] = [
+    "felixconfigurations.crd.projectcalico.org",
+    "felixconfigurations.projectcalico.org",
+    INSTALLATIONS,
+    MIGRATIONS,
+];
 
 pub const SOURCES: [Source; 10] = [
     Source::ServicesEndpoint,

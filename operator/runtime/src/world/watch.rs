@@ -8,8 +8,8 @@ use futures::TryStreamExt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Resource;
 use kube::api::{Api, PartialObjectMeta};
-use kube_runtime::watcher::{self, Event, watcher};
 use kube_runtime::utils::StreamBackoff;
+use kube_runtime::watcher::{self, Event, watcher};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
@@ -29,15 +29,25 @@ pub struct Watches {
 
 impl Watches {
     pub fn new(world: Arc<World>) -> Self {
-        Self { world, running: BTreeMap::new() }
+        Self {
+            world,
+            running: BTreeMap::new(),
+        }
     }
 
     /// Starts and stops watches so that exactly what is served now is watched.
     pub async fn align(&mut self, apis: &mut Apis) {
-        let (calico, definitions) = self.world.read(|o| (form(&o.calico), o.calico.definitions.clone()));
+        let (calico, definitions) = self
+            .world
+            .read(|o| (form(&o.calico), o.calico.definitions.clone()));
         let defined = |name: &str| definitions.contains(name);
         if calico != apis.calico {
-            self.stop(|topic| matches!(topic, Topic::Calico(_) | Topic::Blocks | Topic::ClusterInformation));
+            self.stop(|topic| {
+                matches!(
+                    topic,
+                    Topic::Calico(_) | Topic::Blocks | Topic::ClusterInformation
+                )
+            });
             apis.calico = calico;
         }
         if !defined(MIGRATIONS) {
@@ -92,16 +102,34 @@ const CALICO: [Topic; 5] = [
 ];
 
 fn base() -> BTreeSet<Topic> {
-    let always = [Topic::Config, Topic::Nodes, Topic::Pods, Topic::DaemonSets, Topic::ConfigMaps];
+    let always = [
+        Topic::Config,
+        Topic::Nodes,
+        Topic::Pods,
+        Topic::DaemonSets,
+        Topic::ConfigMaps,
+    ];
     let sources = SOURCES.map(Topic::Source);
-    always.into_iter().chain(sources).chain((0..DEFINITIONS.len()).map(Topic::Definition)).collect()
+    always
+        .into_iter()
+        .chain(sources)
+        .chain((0..DEFINITIONS.len()).map(Topic::Definition))
+        .collect()
 }
 
 /// The API server's preferred version of a group.
 async fn served_version(apis: &Apis, group: &str) -> Option<String> {
-    let groups = apis.client().list_api_groups().await.inspect_err(|error| warn!(%error, "discovery failed")).ok()?;
+    let groups = apis
+        .client()
+        .list_api_groups()
+        .await
+        .inspect_err(|error| warn!(%error, "discovery failed"))
+        .ok()?;
     let found = groups.groups.into_iter().find(|g| g.name == group)?;
-    found.preferred_version.map(|v| v.version).or_else(|| Some(found.versions.first()?.version.clone()))
+    found
+        .preferred_version
+        .map(|v| v.version)
+        .or_else(|| Some(found.versions.first()?.version.clone()))
 }
 
 /// Feeds one watch into the world, for ever.
@@ -141,7 +169,10 @@ fn handle<K: Resource + Serialize>(topic: Topic, event: Event<K>, seen: &mut BTr
 
 fn key<K: Resource>(object: &K) -> Key {
     let meta = object.meta();
-    (meta.namespace.clone().unwrap_or_default(), meta.name.clone().unwrap_or_default())
+    (
+        meta.namespace.clone().unwrap_or_default(),
+        meta.name.clone().unwrap_or_default(),
+    )
 }
 
 fn put<K: Serialize>(topic: Topic, object: &K, world: &World) {
@@ -153,6 +184,8 @@ fn put<K: Serialize>(topic: Topic, object: &K, world: &World) {
 
 /// The API server does not know the resource: an older version of it, or a definition that just went.
 fn is_not_served(error: &watcher::Error) -> bool {
-    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else { return false };
+    let watcher::Error::InitialListFailed(kube::Error::Api(status)) = error else {
+        return false;
+    };
     status.code == 404
 }

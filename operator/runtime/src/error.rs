@@ -4,7 +4,11 @@
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{what}: {message}")]
-    Refused { what: String, code: u16, message: String },
+    Refused {
+        what: String,
+        code: u16,
+        message: String,
+    },
     #[error("{what}: the API server did not answer")]
     Unreachable {
         what: String,
@@ -19,8 +23,15 @@ impl Error {
     pub fn new(what: impl Into<String>, error: kube::Error) -> Self {
         let what = what.into();
         match error {
-            kube::Error::Api(status) => Self::Refused { what, code: status.code, message: status.message },
-            source => Self::Unreachable { what, source: Box::new(source) },
+            kube::Error::Api(status) => Self::Refused {
+                what,
+                code: status.code,
+                message: status.message,
+            },
+            source => Self::Unreachable {
+                what,
+                source: Box::new(source),
+            },
         }
     }
 
