@@ -1,9 +1,9 @@
 //! Objects as plain JSON, read the way `kubectl get -o json` would.
 
 use anyhow::{Context as _, Result};
+use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
-use kube::Client;
 use serde_json::Value;
 use wn_api::calico::{CalicoApi, CalicoKind};
 use wn_api::names;
@@ -29,7 +29,10 @@ pub fn json(object: &DynamicObject) -> Result<Value> {
 /// Calico's objects of a kind in one form of its API.
 pub fn calico(client: &Client, form: CalicoApi, kind: CalicoKind) -> Api<DynamicObject> {
     let (served, plural) = form.served(kind);
-    Api::all_with(client.clone(), &resource(form.group(), form.version(), served, plural))
+    Api::all_with(
+        client.clone(),
+        &resource(form.group(), form.version(), served, plural),
+    )
 }
 
 /// The form of Calico's API that is served, v1 first as Calico's own clients have it.

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -46,9 +46,14 @@ impl Operator {
 
     /// Starts the built program with the rights of the installed chart.
     pub async fn run(cluster: &Cluster) -> Result<RunningOperator> {
+        let kubeconfig = cluster.token_kubeconfig(NAME, NAME).await?;
+        Self::run_with(cluster, &kubeconfig).await
+    }
+
+    /// The same with a kubeconfig of the caller's, as of one who listens in.
+    pub async fn run_with(cluster: &Cluster, kubeconfig: &Path) -> Result<RunningOperator> {
         static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
         let program = BUILT.get_or_try_init(build).await?;
-        let kubeconfig = cluster.token_kubeconfig(NAME, NAME).await?;
         let [port] = free_ports()?;
         let listen = format!("127.0.0.1:{port}");
         let process = Program::new(NAME, program, cluster.state_dir())

@@ -42,7 +42,13 @@ impl Stage {
         let form = objects::calico_form(&client).await?.unwrap_or(CalicoApi::V1);
         let simulator = Simulator::start(client.clone());
         Operator::install(&cluster, values).await?;
-        Ok(Self { operator: None, simulator, client, form, cluster })
+        Ok(Self {
+            operator: None,
+            simulator,
+            client,
+            form,
+            cluster,
+        })
     }
 
     /// The same with the operator running.
@@ -75,12 +81,16 @@ impl Stage {
             "spec": spec,
         });
         let params = PatchParams::apply("kubectl").force();
-        objects::configs(&self.client).patch(names::SINGLETON, &params, &Patch::Apply(&body)).await?;
+        objects::configs(&self.client)
+            .patch(names::SINGLETON, &params, &Patch::Apply(&body))
+            .await?;
         Ok(())
     }
 
     pub async fn delete(&self) -> Result<()> {
-        objects::configs(&self.client).delete(names::SINGLETON, &Default::default()).await?;
+        objects::configs(&self.client)
+            .delete(names::SINGLETON, &Default::default())
+            .await?;
         Ok(())
     }
 
@@ -88,7 +98,11 @@ impl Stage {
     pub async fn delete_and_wait(&self) -> Result<()> {
         self.delete().await?;
         self.until("the config is gone", async || {
-            Ok(objects::configs(&self.client).get_opt(names::SINGLETON).await?.is_none().then_some(()))
+            Ok(objects::configs(&self.client)
+                .get_opt(names::SINGLETON)
+                .await?
+                .is_none()
+                .then_some(()))
         })
         .await
     }
@@ -103,7 +117,8 @@ impl Stage {
         self.until(&what, async || {
             let config = self.config().await?;
             // A condition of an older generation says nothing about this spec.
-            let current = config.pointer("/status/observedGeneration") == config.pointer("/metadata/generation");
+            let current =
+                config.pointer("/status/observedGeneration") == config.pointer("/metadata/generation");
             let found = condition(&config, type_).filter(|c| c["status"] == status && c["reason"] == reason);
             Ok(found.filter(|_| current).map(|c| text(c, "/message").to_owned()))
         })
@@ -130,7 +145,10 @@ impl Stage {
 
     async fn state(&self) -> String {
         let config = self.config().await.unwrap_or_default();
-        let log = self.operator.as_ref().map_or_else(String::new, RunningOperator::log);
+        let log = self
+            .operator
+            .as_ref()
+            .map_or_else(String::new, RunningOperator::log);
         let tail: Vec<_> = log.lines().rev().take(20).collect();
         let status = serde_json::to_string_pretty(&config["status"]).unwrap_or_default();
         format!("status: {status}\nlog, newest first:\n{}", tail.join("\n"))
@@ -149,13 +167,20 @@ impl Stage {
     /// Waits until a field of a Calico object has a value.
     pub async fn field(&self, kind: CalicoKind, name: &str, field: &str, value: Value) -> Result<()> {
         let what = format!("{} {name} spec.{field} = {value}", kind.as_str());
-        self.until(&what, async || Ok((self.spec(kind, name).await?[field] == value).then_some(()))).await
+        self.until(&what, async || {
+            Ok((self.spec(kind, name).await?[field] == value).then_some(()))
+        })
+        .await
     }
 
     /// Specs of every Calico object the operator may write, by kind and name.
     pub async fn calico_specs(&self) -> Result<Value> {
         let mut specs = serde_json::Map::new();
-        for kind in [CalicoKind::IpamConfiguration, CalicoKind::IpPool, CalicoKind::FelixConfiguration] {
+        for kind in [
+            CalicoKind::IpamConfiguration,
+            CalicoKind::IpPool,
+            CalicoKind::FelixConfiguration,
+        ] {
             for object in objects::list(&self.calico(kind)).await? {
                 let name = format!("{} {}", kind.as_str(), text(&object, "/metadata/name"));
                 specs.insert(name, object["spec"].clone());
@@ -166,8 +191,13 @@ impl Stage {
 
     /// A plain update by `manager`, as Calico itself or `kubectl edit` does.
     pub async fn edit(&self, kind: CalicoKind, name: &str, spec: Value, manager: &str) -> Result<()> {
-        let params = PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() };
-        self.calico(kind).patch(name, &params, &Patch::Merge(json!({ "spec": spec }))).await?;
+        let params = PatchParams {
+            field_manager: Some(manager.to_owned()),
+            ..PatchParams::default()
+        };
+        self.calico(kind)
+            .patch(name, &params, &Patch::Merge(json!({ "spec": spec })))
+            .await?;
         Ok(())
     }
 
@@ -175,29 +205,72 @@ impl Stage {
     pub async fn apply_as(&self, kind: CalicoKind, name: &str, spec: Value, manager: &str) -> Result<()> {
         let (served, _) = self.form.served(kind);
         let api_version = format!("{}/{}", self.form.group(), self.form.version());
-        let body = json!({"apiVersion": api_version, "kind": served, "metadata": {"name": name}, "spec": spec});
+        let body =
+            json!({"apiVersion": api_version, "kind": served, "metadata": {"name": name}, "spec": spec});
         let params = PatchParams::apply(manager).force();
-        self.calico(kind).patch(name, &params, &Patch::Apply(&body)).await?;
+        self.calico(kind)
+            .patch(name, &params, &Patch::Apply(&body))
+            .await?;
         Ok(())
     }
 
     /// Creates any object from JSON.
     pub async fn create(&self, plural: &str, object: Value) -> Result<()> {
-        let (group, version) = text(&object, "/apiVersion").split_once('/').unwrap_or(("", text(&object, "/apiVersion")));
+        let (group, version) = text(&object, "/apiVersion")
+            .split_once('/')
+            .unwrap_or(("", text(&object, "/apiVersion")));
         let resource = objects::resource(group, version, text(&object, "/kind"), plural);
         let api: Api<DynamicObject> = match text(&object, "/metadata/namespace") {
             "" => Api::all_with(self.client.clone(), &resource),
             namespace => Api::namespaced_with(self.client.clone(), namespace, &resource),
         };
-        api.create(&PostParams::default(), &serde_json::from_value(object)?).await?;
+        api.create(&PostParams::default(), &serde_json::from_value(object)?)
+            .await?;
         Ok(())
     }
 
     /// A DaemonSet in the operator's namespace; null when it does not exist.
     pub async fn daemon_set(&self, name: &str) -> Result<Value> {
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.client.clone(), NAME, &objects::resource("apps", "v1", "DaemonSet", "daemonsets"));
-        api.get_opt(name).await?.map_or(Ok(Value::Null), |o| objects::json(&o))
+        let api: Api<DynamicObject> = Api::namespaced_with(
+            self.client.clone(),
+            NAME,
+            &objects::resource("apps", "v1", "DaemonSet", "daemonsets"),
+        );
+        api.get_opt(name)
+            .await?
+            .map_or(Ok(Value::Null), |o| objects::json(&o))
+    }
+
+    /// Sets a container's image the way `kubectl set image` does.
+    pub async fn set_image(&self, daemon_set: &str, container: &str, image: &str) -> Result<()> {
+        let containers = json!([{ "name": container, "image": image }]);
+        let body = json!({ "spec": { "template": { "spec": { "containers": containers } } } });
+        let params = PatchParams {
+            field_manager: Some("kubectl-set".to_owned()),
+            ..PatchParams::default()
+        };
+        let api: Api<k8s_openapi::api::apps::v1::DaemonSet> = Api::namespaced(self.client.clone(), NAME);
+        api.patch(daemon_set, &params, &Patch::Strategic(&body)).await?;
+        Ok(())
+    }
+
+    /// Image of the first container of a DaemonSet.
+    pub async fn image(&self, daemon_set: &str) -> Result<String> {
+        let object = self.daemon_set(daemon_set).await?;
+        Ok(text(&object, "/spec/template/spec/containers/0/image").to_owned())
+    }
+
+    /// Waits until no pod is left in the operator's namespace.
+    pub async fn pods_gone(&self) -> Result<()> {
+        let pods: Api<DynamicObject> = Api::namespaced_with(
+            self.client.clone(),
+            NAME,
+            &objects::resource("", "v1", "Pod", "pods"),
+        );
+        self.until("the pods are gone", async || {
+            Ok(objects::list(&pods).await?.is_empty().then_some(()))
+        })
+        .await
     }
 
     /// Events on the config, as `reason: note`.
@@ -206,7 +279,9 @@ impl Stage {
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), "default", &resource);
         let all = objects::list(&api).await?;
         let ours = all.iter().filter(|e| text(e, "/regarding/kind") == names::KIND);
-        Ok(ours.map(|e| format!("{}: {}", text(e, "/reason"), text(e, "/note"))).collect())
+        Ok(ours
+            .map(|e| format!("{}: {}", text(e, "/reason"), text(e, "/note")))
+            .collect())
     }
 
     /// Waits for an Event with this reason whose note contains `part`.
@@ -214,7 +289,9 @@ impl Stage {
         let what = format!("Event {reason} with {part:?}");
         self.until(&what, async || {
             let events = self.events().await?;
-            Ok(events.into_iter().find(|e| e.starts_with(&format!("{reason}: ")) && e.contains(part)))
+            Ok(events
+                .into_iter()
+                .find(|e| e.starts_with(&format!("{reason}: ")) && e.contains(part)))
         })
         .await
     }
@@ -236,7 +313,10 @@ impl Stage {
                 return Ok(since);
             }
             if began.elapsed() > LIMIT {
-                bail!("the operator does not come to rest: {:?}", self.writes_since(since)?);
+                bail!(
+                    "the operator does not come to rest: {:?}",
+                    self.writes_since(since)?
+                );
             }
         }
     }
@@ -263,5 +343,7 @@ pub const SINGLETON: &str = DEFAULT;
 
 /// A field of a JSON document, or an error that shows the document.
 pub fn at<'a>(document: &'a Value, pointer: &str) -> Result<&'a Value> {
-    document.pointer(pointer).with_context(|| format!("{pointer} is not in {document}"))
+    document
+        .pointer(pointer)
+        .with_context(|| format!("{pointer} is not in {document}"))
 }

@@ -28,6 +28,8 @@ enum Command {
         #[arg(long)]
         hold: bool,
     },
+    /// Measure the operator on a lab with 20 Windows nodes
+    Bench,
     /// Be the background process of `up`
     #[command(hide = true)]
     Hold(LabOptions),
@@ -42,6 +44,7 @@ fn main() -> Result<()> {
         Command::Down if lab::down()? => println!("the lab is down"),
         Command::Down => println!("no lab is up"),
         Command::Demo { options, hold } => run(lab::demo(&options, hold, &|line| println!("{line}")))?,
+        Command::Bench => run(lab::bench(&|line| println!("{line}")))?,
         Command::Hold(options) => run(lab::hold(&options))?,
     }
     Ok(())

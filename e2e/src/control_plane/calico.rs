@@ -10,15 +10,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use futures::future::try_join_all;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
-use serde_json::Value;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
 
 use super::cluster::Cluster;
 use super::components::POLL;
 use super::paths;
 
 const ESTABLISH_LIMIT: Duration = Duration::from_secs(60);
+const GROUPS: [&str; 2] = ["crd.projectcalico.org", "projectcalico.org"];
+const NUDGE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The two forms in which Calico keeps its objects in Kubernetes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -94,6 +96,57 @@ impl Cluster {
     /// Installs one more CRD and waits until it is served.
     pub async fn install_neighbour(&self, neighbour: Neighbour) -> Result<()> {
         install(&self.client(), crds_in_file(&neighbour.file())?).await
+    }
+
+    /// Removes Calico's CRDs of both forms, and with them its objects, and waits until they are gone.
+    pub async fn remove_calico(&self) -> Result<()> {
+        let api = Api::<CustomResourceDefinition>::all(self.client());
+        for crd in calico_crds(&api).await? {
+            api.delete(&crd.name_any(), &DeleteParams::default()).await?;
+        }
+        let deadline = Instant::now() + ESTABLISH_LIMIT;
+        loop {
+            let left = calico_crds(&api).await?;
+            // What the API lists as served follows a moment later.
+            let groups = api.clone().into_client().list_api_groups().await?.groups;
+            if left.is_empty() && !groups.iter().any(|group| GROUPS.contains(&group.name.as_str())) {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                let names: Vec<_> = left.iter().map(ResourceExt::name_any).collect();
+                bail!("CRDs do not go away: {}", names.join(", "));
+            }
+            tokio::time::sleep(NUDGE_INTERVAL).await;
+            for crd in left {
+                nudge(&api, &crd.name_any()).await?;
+            }
+        }
+    }
+}
+
+async fn calico_crds(api: &Api<CustomResourceDefinition>) -> Result<Vec<CustomResourceDefinition>> {
+    let all = api.list(&ListParams::default()).await?.items;
+    let groups = ["crd.projectcalico.org", "projectcalico.org"];
+    Ok(all
+        .into_iter()
+        .filter(|crd| groups.contains(&crd.spec.group.as_str()))
+        .collect())
+}
+
+/// The API server drops a CRD it could not finalize at once (its storage is still starting) until it
+/// looks at all of them again, after five minutes; any update makes it look now.
+async fn nudge(api: &Api<CustomResourceDefinition>, name: &str) -> Result<()> {
+    let now = jiff::Timestamp::now().to_string();
+    let patch = json!({"metadata": {"annotations": {"lab.example/nudged": now}}});
+    match api
+        .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+    {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        other => {
+            other.with_context(|| format!("nudge CRD {name}"))?;
+            Ok(())
+        }
     }
 }
 

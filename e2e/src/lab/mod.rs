@@ -3,6 +3,7 @@
 //! The cluster lives in a background process, `lab hold`, which holds a lock on `target/lab/lock` for
 //! as long as it lives. The lock, not a pid file, says whether there is a lab: it cannot be stale.
 
+mod bench;
 mod demo;
 mod down;
 mod hold;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 
+pub use bench::bench;
 pub use demo::demo;
 pub use down::down;
 pub use hold::hold;

@@ -194,7 +194,10 @@ fn source_vip(input: &ProxyInput<'_>) -> Verdict {
 /// By itself, or through a variable that holds the name.
 fn names_endpoint(script: &str, env: &Env) -> bool {
     const ENDPOINT: &str = "Calico_ep";
-    script.contains(ENDPOINT) || env.iter().any(|(name, value)| value == ENDPOINT && mentions(script, name))
+    script.contains(ENDPOINT)
+        || env
+            .iter()
+            .any(|(name, value)| value == ENDPOINT && mentions(script, name))
 }
 
 fn dsr(input: &ProxyInput<'_>) -> bool {

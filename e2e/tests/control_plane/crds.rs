@@ -4,12 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::Api;
 use serde_json::Value;
 use wn_e2e::control_plane::{CalicoApi, CalicoCrds, Cluster, ClusterOptions, paths, shared_crds};
-
-use crate::support::eventually;
 
 /// The release ours are written after.
 const RELEASE: &str = "v3.32.1";
@@ -22,7 +18,7 @@ fn real_crds(test: &str) -> Result<Vec<(String, CalicoApi, std::path::PathBuf)>>
             std::env::var_os("CI").is_none(),
             "{test}: Calico's CRDs are absent, in CI they must be there"
         );
-        println!("skipped: {test}: Calico's CRDs are absent (set WINDOWS_NODE_SHARED)");
+        eprintln!("skipped: {test}: Calico's CRDs are absent (set WINDOWS_NODE_SHARED)");
     }
     Ok(real)
 }
@@ -55,25 +51,13 @@ async fn every_release_of_calico_can_be_installed_and_seeded() -> Result<()> {
             information.contains(&release),
             "{release} {form:?}: {information}"
         );
-        remove_calico(&cluster).await?;
+        cluster.remove_calico().await?;
+        ensure!(
+            cluster.seed_calico().await.is_err(),
+            "{release} {form:?}: its API is still there"
+        );
     }
     Ok(())
-}
-
-async fn remove_calico(cluster: &Cluster) -> Result<()> {
-    cluster
-        .kubectl(&["delete", "crd", "--all", "--wait=true"])
-        .await?;
-    let crds = Api::<CustomResourceDefinition>::all(cluster.client());
-    eventually("Calico's API is gone", async || {
-        let groups = cluster.client().list_api_groups().await?.groups;
-        let left = crds.list_metadata(&Default::default()).await?.items.len();
-        Ok(left == 0
-            && !groups
-                .iter()
-                .any(|group| group.name.ends_with("projectcalico.org")))
-    })
-    .await
 }
 
 #[test]

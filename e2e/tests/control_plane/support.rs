@@ -80,7 +80,7 @@ pub fn is_alive(pid: u32) -> bool {
 
 /// The numbers of all processes whose command line mentions `text`.
 pub fn processes_about(text: &str) -> Vec<u32> {
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     numbers
         .filter(|pid| {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use futures::{StreamExt as _, stream::select};
-use kube::api::{Api, DynamicObject};
 use kube::Client;
+use kube::api::{Api, DynamicObject};
 use kube_runtime::{WatchStreamExt as _, watcher};
 use serde_json::Value;
 use wn_api::names;
@@ -17,10 +17,17 @@ use crate::objects::{self, json, text};
 /// Times count from the moment the CR is seen.
 pub async fn until_ready(client: &Client, say: &dyn Fn(&str)) -> Result<()> {
     let one = watcher::Config::default().fields(&format!("metadata.name={}", names::SINGLETON));
-    let configs = watcher(objects::configs(client), one).default_backoff().applied_objects();
-    let events: Api<DynamicObject> =
-        Api::namespaced_with(client.clone(), "default", &objects::resource("events.k8s.io", "v1", "Event", "events"));
-    let events = watcher(events, watcher::Config::default()).default_backoff().applied_objects();
+    let configs = watcher(objects::configs(client), one)
+        .default_backoff()
+        .applied_objects();
+    let events: Api<DynamicObject> = Api::namespaced_with(
+        client.clone(),
+        "default",
+        &objects::resource("events.k8s.io", "v1", "Event", "events"),
+    );
+    let events = watcher(events, watcher::Config::default())
+        .default_backoff()
+        .applied_objects();
     let mut changes = std::pin::pin!(select(configs, events));
     let mut shown = BTreeMap::new();
     let mut began: Option<Instant> = None;
@@ -30,7 +37,11 @@ pub async fn until_ready(client: &Client, say: &dyn Fn(&str)) -> Result<()> {
         let Ok(object) = object else { continue };
         let object = json(&object)?;
         let since = *began.get_or_insert_with(Instant::now);
-        let lines = if object["kind"] == "Event" { event(&object) } else { config(&object) };
+        let lines = if object["kind"] == "Event" {
+            event(&object)
+        } else {
+            config(&object)
+        };
         for (key, line) in lines {
             if shown.insert(key, line.clone()) != Some(line.clone()) {
                 say(&format!("{:6.2} s  {line}", since.elapsed().as_secs_f32()));
@@ -44,12 +55,19 @@ pub async fn until_ready(client: &Client, say: &dyn Fn(&str)) -> Result<()> {
 /// The next change; once Ready, only those that come without a pause.
 async fn next<S: futures::Stream + Unpin>(changes: &mut S, ready: bool) -> Option<S::Item> {
     const PAUSE: Duration = Duration::from_millis(500);
-    if ready { tokio::time::timeout(PAUSE, changes.next()).await.ok().flatten() } else { changes.next().await }
+    if ready {
+        tokio::time::timeout(PAUSE, changes.next()).await.ok().flatten()
+    } else {
+        changes.next().await
+    }
 }
 
 fn is_ready(config: &Value) -> bool {
     let conditions = config.pointer("/status/conditions").and_then(Value::as_array);
-    conditions.into_iter().flatten().any(|c| c["type"] == "Ready" && c["status"] == "True")
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|c| c["type"] == "Ready" && c["status"] == "True")
 }
 
 fn event(event: &Value) -> Vec<(String, String)> {
@@ -61,15 +79,28 @@ fn event(event: &Value) -> Vec<(String, String)> {
 }
 
 fn config(config: &Value) -> Vec<(String, String)> {
-    let list = |pointer: &str| config.pointer(pointer).and_then(Value::as_array).cloned().unwrap_or_default();
-    let conditions = list("/status/conditions").into_iter().filter(|c| c["type"] != "Reconciling").map(|c| {
-        let (type_, status) = (text(&c, "/type").to_owned(), text(&c, "/status"));
-        let line = format!("Condition  {type_}={status} {}", text(&c, "/reason"));
-        (type_, line)
-    });
+    let list = |pointer: &str| {
+        config
+            .pointer(pointer)
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
+    };
+    let conditions = list("/status/conditions")
+        .into_iter()
+        .filter(|c| c["type"] != "Reconciling")
+        .map(|c| {
+            let (type_, status) = (text(&c, "/type").to_owned(), text(&c, "/status"));
+            let line = format!("Condition  {type_}={status} {}", text(&c, "/reason"));
+            (type_, line)
+        });
     let nodes = list("/status/nodes/list").into_iter().map(|n| {
         let name = text(&n, "/name").to_owned();
-        let state = if n["ready"] == true { "Ready" } else { text(&n, "/reason") };
+        let state = if n["ready"] == true {
+            "Ready"
+        } else {
+            text(&n, "/reason")
+        };
         let line = format!("Node       {name}: {state}");
         (name, line)
     });

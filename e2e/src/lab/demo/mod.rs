@@ -25,12 +25,18 @@ pub async fn demo(options: &LabOptions, hold: bool, say: &dyn Fn(&str)) -> Resul
     say("Control plane: kube-apiserver, etcd, scheduler, controller-manager, simulated nodes by kwok");
     let cluster = Cluster::start(options.cluster()).await?;
     let _simulator = Simulator::start(cluster.client());
-    say(&format!("  ready: {} Linux and {} Windows nodes, Calico as calico.yaml leaves it", options.linux, options.windows));
+    say(&format!(
+        "  ready: {} Linux and {} Windows nodes, Calico as calico.yaml leaves it",
+        options.linux, options.windows
+    ));
     say("Operator: helm install, then the program with the rights of the chart's ServiceAccount");
     Operator::install(&cluster, &[]).await?;
     let mut operator = Operator::run(&cluster).await?;
     operator.wait_ready(READY_LIMIT).await?;
-    say(&format!("  ready after {:.0} s in all", began.elapsed().as_secs_f32()));
+    say(&format!(
+        "  ready after {:.0} s in all",
+        began.elapsed().as_secs_f32()
+    ));
 
     let client = cluster.client();
     let before = table::calico_fields(&client).await?;
@@ -48,18 +54,27 @@ pub async fn demo(options: &LabOptions, hold: bool, say: &dyn Fn(&str)) -> Resul
     }
     match ready {
         Ok(done) => done.context("watching the cluster failed"),
-        Err(_) => bail!("WindowsNodeConfig default is not Ready after {} s: {}", READY_LIMIT.as_secs(), why(&client).await?),
+        Err(_) => bail!(
+            "WindowsNodeConfig default is not Ready after {} s: {}",
+            READY_LIMIT.as_secs(),
+            why(&client).await?
+        ),
     }
 }
 
 async fn hold_on(cluster: &Cluster, say: &dyn Fn(&str)) -> Result<()> {
-    say(&format!("\nThe cluster stays until Ctrl-C:\n  export KUBECONFIG={}", cluster.kubeconfig().display()));
+    say(&format!(
+        "\nThe cluster stays until Ctrl-C:\n  export KUBECONFIG={}",
+        cluster.kubeconfig().display()
+    ));
     tokio::signal::ctrl_c().await?;
     Ok(())
 }
 
 async fn why(client: &Client) -> Result<String> {
     let config = objects::config(client).await?;
-    let ready = config.pointer("/status/conditions/0/message").and_then(Value::as_str);
+    let ready = config
+        .pointer("/status/conditions/0/message")
+        .and_then(Value::as_str);
     Ok(ready.unwrap_or("it has no status").to_owned())
 }

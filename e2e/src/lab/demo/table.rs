@@ -3,31 +3,55 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use kube::api::{Api, DynamicObject};
 use kube::Client;
+use kube::api::{Api, DynamicObject};
 use serde_json::Value;
 use wn_api::calico::CalicoKind;
 
 use crate::objects::{self, text};
 use crate::operator::NAME;
 
-const KINDS: [CalicoKind; 3] = [CalicoKind::IpamConfiguration, CalicoKind::IpPool, CalicoKind::FelixConfiguration];
+const KINDS: [CalicoKind; 3] = [
+    CalicoKind::IpamConfiguration,
+    CalicoKind::IpPool,
+    CalicoKind::FelixConfiguration,
+];
 /// Fields of `spec` that matter to Windows nodes.
-const FIELDS: [&str; 7] =
-    ["strictAffinity", "ipipMode", "vxlanMode", "ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"];
+const FIELDS: [&str; 7] = [
+    "strictAffinity",
+    "ipipMode",
+    "vxlanMode",
+    "ipipEnabled",
+    "vxlanEnabled",
+    "vxlanVNI",
+    "vxlanPort",
+];
 
 type Fields = BTreeMap<String, String>;
 
 /// Every such field of every object, as `Kind name spec.field`.
 pub async fn calico_fields(client: &Client) -> Result<Fields> {
     let mut fields = Fields::new();
-    let Some(form) = objects::calico_form(client).await? else { return Ok(fields) };
+    let Some(form) = objects::calico_form(client).await? else {
+        return Ok(fields);
+    };
     for kind in KINDS {
         for object in objects::list(&objects::calico(client, form, kind)).await? {
             let spec = object["spec"].as_object();
-            for (field, value) in spec.into_iter().flatten().filter(|(f, _)| FIELDS.contains(&f.as_str())) {
+            for (field, value) in spec
+                .into_iter()
+                .flatten()
+                .filter(|(f, _)| FIELDS.contains(&f.as_str()))
+            {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                fields.insert(format!("{} {} spec.{field}", kind.as_str(), text(&object, "/metadata/name")), value);
+                fields.insert(
+                    format!(
+                        "{} {} spec.{field}",
+                        kind.as_str(),
+                        text(&object, "/metadata/name")
+                    ),
+                    value,
+                );
             }
         }
     }
@@ -37,10 +61,26 @@ pub async fn calico_fields(client: &Client) -> Result<Fields> {
 pub async fn print(client: &Client, before: &Fields, say: &dyn Fn(&str)) -> Result<()> {
     let config = objects::config(client).await?;
     say("");
-    rows(say, &["CALICO FIELD", "BEFORE", "AFTER"], calico_rows(before, &calico_fields(client).await?));
-    rows(say, &["DAEMONSET", "DESIRED", "UPDATED", "READY", "IMAGE"], daemon_sets(client).await?);
-    rows(say, &["WINDOWS NODE", "READY", "OS BUILD", "KUBELET", "WHY NOT"], nodes(&config));
-    rows(say, &["CONDITION", "STATUS", "REASON", "MESSAGE"], conditions(&config));
+    rows(
+        say,
+        &["CALICO FIELD", "BEFORE", "AFTER"],
+        calico_rows(before, &calico_fields(client).await?),
+    );
+    rows(
+        say,
+        &["DAEMONSET", "DESIRED", "UPDATED", "READY", "IMAGE"],
+        daemon_sets(client).await?,
+    );
+    rows(
+        say,
+        &["WINDOWS NODE", "READY", "OS BUILD", "KUBELET", "WHY NOT"],
+        nodes(&config),
+    );
+    rows(
+        say,
+        &["CONDITION", "STATUS", "REASON", "MESSAGE"],
+        conditions(&config),
+    );
     Ok(())
 }
 
@@ -49,7 +89,10 @@ fn calico_rows(before: &Fields, after: &Fields) -> Vec<Vec<String>> {
     names.sort();
     names.dedup();
     let value = |fields: &Fields, name: &str| fields.get(name).cloned().unwrap_or_else(|| "-".to_owned());
-    names.into_iter().map(|name| vec![name.clone(), value(before, name), value(after, name)]).collect()
+    names
+        .into_iter()
+        .map(|name| vec![name.clone(), value(before, name), value(after, name)])
+        .collect()
 }
 
 async fn daemon_sets(client: &Client) -> Result<Vec<Vec<String>>> {
@@ -59,7 +102,13 @@ async fn daemon_sets(client: &Client) -> Result<Vec<Vec<String>>> {
         let count = |field: &str| d["status"][field].as_i64().unwrap_or_default().to_string();
         let image = text(&d, "/spec/template/spec/containers/0/image").to_owned();
         let name = text(&d, "/metadata/name").to_owned();
-        vec![name, count("desiredNumberScheduled"), count("updatedNumberScheduled"), count("numberReady"), image]
+        vec![
+            name,
+            count("desiredNumberScheduled"),
+            count("updatedNumberScheduled"),
+            count("numberReady"),
+            image,
+        ]
     };
     Ok(objects::list(&api).await?.into_iter().map(row).collect())
 }
@@ -68,15 +117,29 @@ fn nodes(config: &Value) -> Vec<Vec<String>> {
     let list = config.pointer("/status/nodes/list").and_then(Value::as_array);
     let row = |n: &Value| {
         let cell = |p: &str| text(n, p).to_owned();
-        let why = if n["ready"] == true { "-".to_owned() } else { format!("{}: {}", cell("/reason"), cell("/message")) };
-        vec![cell("/name"), n["ready"].to_string(), cell("/osBuild"), cell("/kubelet"), why]
+        let why = if n["ready"] == true {
+            "-".to_owned()
+        } else {
+            format!("{}: {}", cell("/reason"), cell("/message"))
+        };
+        vec![
+            cell("/name"),
+            n["ready"].to_string(),
+            cell("/osBuild"),
+            cell("/kubelet"),
+            why,
+        ]
     };
     list.into_iter().flatten().map(row).collect()
 }
 
 fn conditions(config: &Value) -> Vec<Vec<String>> {
     let list = config.pointer("/status/conditions").and_then(Value::as_array);
-    let row = |c: &Value| ["/type", "/status", "/reason", "/message"].map(|p| text(c, p).to_owned()).to_vec();
+    let row = |c: &Value| {
+        ["/type", "/status", "/reason", "/message"]
+            .map(|p| text(c, p).to_owned())
+            .to_vec()
+    };
     list.into_iter().flatten().map(row).collect()
 }
 
@@ -84,9 +147,19 @@ fn conditions(config: &Value) -> Vec<Vec<String>> {
 fn rows(say: &dyn Fn(&str), head: &[&str], body: Vec<Vec<String>>) {
     let head: Vec<_> = head.iter().map(|h| (*h).to_owned()).collect();
     let all: Vec<_> = std::iter::once(head).chain(body).collect();
-    let width = |i: usize| all.iter().filter_map(|r| r.get(i)).map(|c| c.chars().count()).max().unwrap_or(0);
+    let width = |i: usize| {
+        all.iter()
+            .filter_map(|r| r.get(i))
+            .map(|c| c.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     for row in &all {
-        let cells: Vec<_> = row.iter().enumerate().map(|(i, cell)| format!("{cell:<w$}", w = width(i))).collect();
+        let cells: Vec<_> = row
+            .iter()
+            .enumerate()
+            .map(|(i, cell)| format!("{cell:<w$}", w = width(i)))
+            .collect();
         say(cells.join("   ").trim_end());
     }
     say("");

@@ -1,0 +1,185 @@
+//! `lab bench`: the operator's figures on the local control plane. Latencies are taken from the API
+//! server's audit log, so neither our own polling nor the simulator counts.
+
+mod figures;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use jiff::Timestamp;
+use serde_json::json;
+use wn_api::calico::CalicoKind;
+use wn_api::names;
+
+use crate::control_plane::{AuditEvent, AuditLog, ClusterOptions};
+use crate::operator::USER;
+use crate::stage::{SINGLETON, Stage, minimal};
+use figures::{Figures, milliseconds};
+
+const WINDOWS_NODES: usize = 20;
+const ROUNDS: usize = 50;
+const FRESH_ROUNDS: usize = 10;
+const IDLE: Duration = Duration::from_secs(60);
+
+pub async fn bench(say: &dyn Fn(&str)) -> Result<()> {
+    let mut figures = Figures::default();
+    let options = ClusterOptions {
+        windows_nodes: WINDOWS_NODES,
+        ..ClusterOptions::default()
+    };
+    let mut stage = Stage::play(options).await?;
+    say(&format!(
+        "{WINDOWS_NODES} Windows nodes; {ROUNDS} rounds of each repair, {FRESH_ROUNDS} of a fresh config"
+    ));
+    figures.latency(
+        "CR applied → both DaemonSets exist",
+        "≤ 150 ms median",
+        fresh(&stage).await?,
+    );
+    stage.ready().await?;
+    figures.latency(
+        "strictAffinity edited → repaired",
+        "≤ 50 ms median",
+        strict_affinity(&stage).await?,
+    );
+    figures.latency(
+        "DaemonSet image edited → repaired",
+        "≤ 50 ms median",
+        image(&stage).await?,
+    );
+    idle(&mut stage, &mut figures).await?;
+    figures.print(say);
+    Ok(())
+}
+
+/// Between the end of a request of somebody's and the end of the operator's answer to it.
+fn between(from: &AuditEvent, to: &AuditEvent) -> f64 {
+    milliseconds(from.stage_timestamp, to.stage_timestamp)
+}
+
+/// First successful write since `since` to a resource and name, by the operator or by anybody else.
+fn first<'a>(
+    log: &'a AuditLog,
+    since: Timestamp,
+    ours: bool,
+    resource: &str,
+    name: &str,
+) -> Result<&'a AuditEvent> {
+    let mut events = log.events.iter().filter(|e| e.request_received >= since);
+    events
+        .find(|e| {
+            e.is_write()
+                && e.subresource.is_empty()
+                && (e.user == USER) == ours
+                && e.resource == resource
+                && e.name == name
+                && e.response_code < 300
+        })
+        .with_context(|| format!("no write to {resource} {name} since {since} in the audit log"))
+}
+
+/// For each round, the time from the edit to the operator's answer. Read once, after all rounds: the log
+/// is large, and reading it would slow down what is measured.
+fn answers(stage: &Stage, rounds: &[Timestamp], resource: &str, name: &str) -> Result<Vec<f64>> {
+    let log = stage.cluster.audit_log()?;
+    let answer = |since: &Timestamp| {
+        let edit = first(&log, *since, false, resource, name)?;
+        Ok(between(
+            edit,
+            first(&log, edit.request_received, true, resource, name)?,
+        ))
+    };
+    rounds.iter().map(answer).collect()
+}
+
+async fn fresh(stage: &Stage) -> Result<Vec<f64>> {
+    let names = [names::node_agent::DAEMON_SET, names::kube_proxy::DAEMON_SET];
+    let mut rounds = Vec::new();
+    for _ in 0..FRESH_ROUNDS {
+        rounds.push(Timestamp::now());
+        stage.apply(minimal("CalicoVXLAN")).await?;
+        stage.ready().await?;
+        stage.delete_and_wait().await?;
+        stage.pods_gone().await?;
+    }
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    let log = stage.cluster.audit_log()?;
+    let took = |since: &Timestamp| {
+        let config = first(&log, *since, false, "windowsnodeconfigs", names::SINGLETON)?;
+        let made =
+            names.map(|name| first(&log, *since, true, "daemonsets", name).map(|made| between(config, made)));
+        let [agent, proxy] = made;
+        Ok(agent?.max(proxy?))
+    };
+    rounds.iter().map(took).collect()
+}
+
+async fn strict_affinity(stage: &Stage) -> Result<Vec<f64>> {
+    const FIELD: &str = "strictAffinity";
+    let kind = CalicoKind::IpamConfiguration;
+    let (_, plural) = stage.form.served(kind);
+    let mut rounds = Vec::new();
+    for round in 0..ROUNDS {
+        // A changed CR starts the count of contests again; this field changes nothing else.
+        let policy = if round % 2 == 0 { "Retain" } else { "Restore" };
+        stage
+            .apply(json!({"network": {"type": "CalicoVXLAN"}, "deletionPolicy": policy}))
+            .await?;
+        stage.ready().await?;
+        rounds.push(Timestamp::now());
+        stage
+            .edit(kind, SINGLETON, json!({ FIELD: false }), "kubectl-edit")
+            .await?;
+        stage.field(kind, SINGLETON, FIELD, json!(true)).await?;
+    }
+    answers(stage, &rounds, plural, SINGLETON)
+}
+
+async fn image(stage: &Stage) -> Result<Vec<f64>> {
+    let name = names::kube_proxy::DAEMON_SET;
+    let mut rounds = Vec::new();
+    for round in 0..ROUNDS {
+        rounds.push(Timestamp::now());
+        let image = format!("example.com/other:{round}");
+        stage
+            .set_image(name, names::kube_proxy::CONTAINER, &image)
+            .await?;
+        stage
+            .until("the image is put right", async || {
+                Ok((stage.image(name).await? != image).then_some(()))
+            })
+            .await?;
+    }
+    stage.ready().await?;
+    answers(stage, &rounds, "daemonsets", name)
+}
+
+async fn idle(stage: &mut Stage, figures: &mut Figures) -> Result<()> {
+    let since = stage.quiet().await?;
+    tokio::time::sleep(IDLE).await;
+    let requests: Vec<_> = stage
+        .cluster
+        .audit_log()?
+        .since(since)
+        .by(USER)
+        .into_iter()
+        .cloned()
+        .collect();
+    let watches = requests.iter().filter(|e| e.verb == "watch").count();
+    let operator = stage.operator.as_ref().context("the operator does not run")?;
+    figures.value(
+        "RSS, idle",
+        "≤ 15 MB",
+        format!("{:.1} MB", operator.rss_kib()? as f64 / 1024.0),
+    );
+    figures.value(
+        "API requests in 60 idle s, watch renewals apart",
+        "0",
+        (requests.len() - watches).to_string(),
+    );
+    figures.value("watch renewals in 60 idle s", "-", watches.to_string());
+    let program = format!("/proc/{}/exe", operator.pid());
+    let size = std::fs::metadata(program)?.len() as f64 / (1024.0 * 1024.0);
+    figures.value("binary, stripped", "≤ 15 MB", format!("{size:.1} MB"));
+    Ok(())
+}
