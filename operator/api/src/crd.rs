@@ -26,6 +26,9 @@ fn tidy(value: &mut Value) {
             if map.get("nullable") == Some(&Value::Bool(true)) {
                 map.remove("nullable");
             }
+            if let Some(Value::Array(values)) = map.get_mut("enum") {
+                values.retain(|v| !v.is_null());
+            }
             map.values_mut().for_each(tidy);
         }
         Value::Array(items) => items.iter_mut().for_each(tidy),

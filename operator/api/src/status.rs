@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::calico::{CalicoApi, CalicoKind};
 
+/// What was found, what was done, what works. Written by the operator only.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowsNodeConfigStatus {

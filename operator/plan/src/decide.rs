@@ -53,11 +53,17 @@ pub struct ObjectWrite {
     pub object: OwnObject,
     pub manager: &'static str,
     pub body: Value,
-    /// It existed with our values and someone changed it.
+    /// It existed with our values and someone changed or deleted it.
     pub drift: bool,
 }
 
-pub fn decide(valid: Valid, config: &WindowsNodeConfig, observed: &Observed, contests: &Contests, now: Timestamp) -> Plan {
+pub fn decide(
+    valid: Valid,
+    config: &WindowsNodeConfig,
+    observed: &Observed,
+    contests: &Contests,
+    now: Timestamp,
+) -> Plan {
     let spec = valid.spec();
     let calico = calico::plan(spec, observed, contests, now);
     let inputs = inputs::discover(&spec.network, observed);
@@ -72,8 +78,20 @@ pub fn decide(valid: Valid, config: &WindowsNodeConfig, observed: &Observed, con
         deletions: Vec::new(),
     };
     if let Some(around) = surroundings(spec, observed, &plan) {
-        add(&mut plan, agent_workload(spec, observed, &around), App::NodeAgent, config, observed);
-        add(&mut plan, proxy_workload(spec, observed, &around), App::KubeProxy, config, observed);
+        add(
+            &mut plan,
+            agent_workload(spec, observed, &around),
+            App::NodeAgent,
+            config,
+            observed,
+        );
+        add(
+            &mut plan,
+            proxy_workload(spec, observed, &around),
+            App::KubeProxy,
+            config,
+            observed,
+        );
     }
     plan.deletions = [(&plan.agent, App::NodeAgent), (&plan.proxy, App::KubeProxy)]
         .into_iter()
@@ -99,18 +117,35 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
     })
 }
 
-fn agent(spec: &WindowsNodeConfigSpec, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) -> WorkloadPlan {
+fn agent(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    calico: &CalicoPlan,
+    inputs: &Inputs,
+) -> WorkloadPlan {
     let version = calico_version(observed);
-    let unknown = version.as_ref().is_none_or(|v| v.major != 3 || !CALICO_MINORS.contains(&v.minor));
+    let unknown = version
+        .as_ref()
+        .is_none_or(|v| v.major != 3 || !CALICO_MINORS.contains(&v.minor));
     let unsupported = || {
-        let found = observed.calico.cluster_information.as_ref().map_or("", |c| c.calico_version.as_str());
+        let found = observed
+            .calico
+            .cluster_information
+            .as_ref()
+            .map_or("", |c| c.calico_version.as_str());
+        if found.is_empty() {
+            return Finding {
+                reason: Reason::WaitingForPrecondition,
+                message: "waits for ClusterInformation default spec.calicoVersion, which calico-node writes when it first starts".to_owned(),
+            };
+        }
         let (from, to) = (CALICO_MINORS.start(), CALICO_MINORS.end());
         Finding {
             reason: Reason::CalicoVersionUnsupported,
             message: format!(
                 "ClusterInformation default says Calico {}: the Windows agent's command line is known for v3.{from} to v3.{to}; upgrade \
                  Calico, or run the agent yourself and set spec.nodeAgent.management to External",
-                if found.is_empty() { "of no version yet" } else { found }
+                found
             ),
         }
     };
@@ -124,7 +159,12 @@ fn agent(spec: &WindowsNodeConfigSpec, observed: &Observed, calico: &CalicoPlan,
     }
 }
 
-fn proxy(spec: &WindowsNodeConfigSpec, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) -> WorkloadPlan {
+fn proxy(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    calico: &CalicoPlan,
+    inputs: &Inputs,
+) -> WorkloadPlan {
     let unable = nodes_without_dsr(observed);
     let blocked = (spec.kube_proxy.dsr == Dsr::Enabled && !unable.is_empty()).then(|| Finding {
         reason: Reason::DSRUnsupported,
@@ -140,7 +180,9 @@ fn proxy(spec: &WindowsNodeConfigSpec, observed: &Observed, calico: &CalicoPlan,
         blocked: blocked.or_else(|| waiting(App::KubeProxy, observed, calico, inputs)),
         version: proxy_version(spec, observed),
         image: None,
-        flags: proxy_version(spec, observed).map(|v| workload::kube_proxy::arguments(&spec.kube_proxy, &v, dsr(spec, observed))).unwrap_or_default(),
+        flags: proxy_version(spec, observed)
+            .map(|v| workload::kube_proxy::arguments(&spec.kube_proxy, &v, dsr(spec, observed)))
+            .unwrap_or_default(),
         note,
     }
 }
@@ -148,7 +190,10 @@ fn proxy(spec: &WindowsNodeConfigSpec, observed: &Observed, calico: &CalicoPlan,
 /// A DaemonSet is first made when it can work. One that is there is kept right in any case: a node must
 /// not lose its network because Calico's pool was edited.
 fn waiting(app: App, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) -> Option<Finding> {
-    let wait = |message: &str| Finding { reason: Reason::WaitingForPrecondition, message: message.to_owned() };
+    let wait = |message: &str| Finding {
+        reason: Reason::WaitingForPrecondition,
+        message: message.to_owned(),
+    };
     if !inputs.complete() {
         return Some(wait("waits for InputsDiscovered"));
     }
@@ -157,20 +202,35 @@ fn waiting(app: App, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) 
 }
 
 fn calico_version(observed: &Observed) -> Option<Version> {
-    observed.calico.cluster_information.as_ref()?.calico_version.parse().ok()
+    observed
+        .calico
+        .cluster_information
+        .as_ref()?
+        .calico_version
+        .parse()
+        .ok()
 }
 
 /// The lowest kubelet version of the Windows nodes, so that kube-proxy is nowhere newer than the kubelet;
 /// before the first node joins, the API server's.
 fn proxy_version(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Version> {
     let asked = spec.kube_proxy.version.as_deref().and_then(|v| v.parse().ok());
-    let lowest = || observed.nodes.values().filter_map(crate::observed::NodeFacts::kubelet).min();
+    let lowest = || {
+        observed
+            .nodes
+            .values()
+            .filter_map(crate::observed::NodeFacts::kubelet)
+            .min()
+    };
     asked.or_else(lowest).or_else(|| observed.kubernetes.clone())
 }
 
 /// Names of at most three nodes whose build is known not to do DSR; empty when there is none.
 fn nodes_without_dsr(observed: &Observed) -> String {
-    let unable = observed.nodes.iter().filter(|(_, n)| n.build().is_some_and(|b| !b.can_dsr()));
+    let unable = observed
+        .nodes
+        .iter()
+        .filter(|(_, n)| n.build().is_some_and(|b| !b.can_dsr()));
     names_of(unable.map(|(name, _)| name.as_str()))
 }
 
@@ -181,14 +241,32 @@ pub fn names_of<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
     format!("{}{more}", first.join(", "))
 }
 
-fn agent_workload(spec: &WindowsNodeConfigSpec, observed: &Observed, around: &Surroundings) -> Option<Workload> {
+fn agent_workload(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    around: &Surroundings,
+) -> Option<Workload> {
     let form = calico::api::form(&observed.calico)?;
-    Some(workload::node_agent::node_agent(&spec.node_agent, &calico_version(observed)?, form, around))
+    Some(workload::node_agent::node_agent(
+        &spec.node_agent,
+        &calico_version(observed)?,
+        form,
+        around,
+    ))
 }
 
-fn proxy_workload(spec: &WindowsNodeConfigSpec, observed: &Observed, around: &Surroundings) -> Option<Workload> {
+fn proxy_workload(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    around: &Surroundings,
+) -> Option<Workload> {
     let version = proxy_version(spec, observed)?;
-    Some(workload::kube_proxy::kube_proxy(&spec.kube_proxy, &version, dsr(spec, observed), around))
+    Some(workload::kube_proxy::kube_proxy(
+        &spec.kube_proxy,
+        &version,
+        dsr(spec, observed),
+        around,
+    ))
 }
 
 fn dsr(spec: &WindowsNodeConfigSpec, observed: &Observed) -> bool {
@@ -200,17 +278,36 @@ fn dsr(spec: &WindowsNodeConfigSpec, observed: &Observed) -> bool {
 }
 
 /// Notes what the workload is, and its objects where they differ.
-fn add(plan: &mut Plan, workload: Option<Workload>, app: App, config: &WindowsNodeConfig, observed: &Observed) {
+fn add(
+    plan: &mut Plan,
+    workload: Option<Workload>,
+    app: App,
+    config: &WindowsNodeConfig,
+    observed: &Observed,
+) {
     let (target, manager) = match app {
         App::NodeAgent => (&mut plan.agent, managers::NODE_AGENT),
         App::KubeProxy => (&mut plan.proxy, managers::KUBE_PROXY),
     };
-    let Some(workload) = workload.filter(|_| target.standing == Standing::Managed && target.blocked.is_none()) else { return };
-    let containers = workload.daemon_set.spec.as_ref().and_then(|s| s.template.spec.as_ref()).map(|s| &s.containers);
+    let Some(workload) =
+        workload.filter(|_| target.standing == Standing::Managed && target.blocked.is_none())
+    else {
+        return;
+    };
+    let containers = workload
+        .daemon_set
+        .spec
+        .as_ref()
+        .and_then(|s| s.template.spec.as_ref())
+        .map(|s| &s.containers);
     target.image = containers.and_then(|c| c.first()).and_then(|c| c.image.clone());
-    let writes = [(OwnKind::ConfigMap, to_json(&workload.config_map)), (OwnKind::DaemonSet, to_json(&workload.daemon_set))];
+    let writes = [
+        (OwnKind::ConfigMap, to_json(&workload.config_map)),
+        (OwnKind::DaemonSet, to_json(&workload.daemon_set)),
+    ];
     for (kind, body) in writes {
-        plan.objects.extend(object_write(kind, body, manager, config, observed));
+        plan.objects
+            .extend(object_write(kind, body, manager, config, observed));
     }
 }
 
@@ -235,12 +332,43 @@ fn object_write(
         "uid": config.metadata.uid,
         "controller": true,
     }]);
-    let object = OwnObject { kind, namespace: observed.namespace.clone(), name };
+    let object = OwnObject {
+        kind,
+        namespace: observed.namespace.clone(),
+        name,
+    };
     let stored = observed.ours.get(&object);
     let met = stored.is_some_and(|stored| covers(stored, &body));
-    let drift = stored.is_some_and(|s| annotation(s, INTENT) == Some(&intent(&body)));
+    let drift = match stored {
+        Some(stored) => annotation(stored, INTENT) == Some(&intent(&body)),
+        None => was_there(config, manager, &observed.namespace),
+    };
     body["metadata"]["annotations"][INTENT] = json!(intent(&body));
-    (!met).then_some(ObjectWrite { object, manager, body, drift })
+    (!met).then_some(ObjectWrite {
+        object,
+        manager,
+        body,
+        drift,
+    })
+}
+
+/// Did our last status speak of this workload's DaemonSet? Then what is missing of it was deleted.
+fn was_there(config: &WindowsNodeConfig, manager: &str, namespace: &str) -> bool {
+    let status = config.status.as_ref();
+    let (last, name) = if manager == managers::NODE_AGENT {
+        (
+            status.and_then(|s| s.node_agent.as_ref()),
+            names::node_agent::DAEMON_SET,
+        )
+    } else {
+        (
+            status.and_then(|s| s.kube_proxy.as_ref()),
+            names::kube_proxy::DAEMON_SET,
+        )
+    };
+    last.filter(|w| w.management == Standing::Managed.as_str())
+        .and_then(|w| w.daemon_set.as_deref())
+        .is_some_and(|d| d == format!("{namespace}/{name}"))
 }
 
 /// Tells a change somebody made (same intent, other content) from a change of our own mind.
@@ -248,7 +376,10 @@ const INTENT: &str = "windowsnode.dev/intent";
 
 fn intent(body: &Value) -> String {
     let mut bare = body.clone();
-    if let Some(annotations) = bare.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+    if let Some(annotations) = bare
+        .pointer_mut("/metadata/annotations")
+        .and_then(Value::as_object_mut)
+    {
         annotations.remove(INTENT);
     }
     crate::checksum::of([bare.to_string().as_str()])
@@ -264,7 +395,11 @@ fn existing(app: App, observed: &Observed) -> impl Iterator<Item = OwnObject> {
         App::NodeAgent => [names::node_agent::DAEMON_SET, names::node_agent::CONFIG_MAP],
         App::KubeProxy => [names::kube_proxy::DAEMON_SET, names::kube_proxy::CONFIG_MAP],
     };
-    observed.ours.keys().filter(move |o| names.contains(&o.name.as_str())).cloned()
+    observed
+        .ours
+        .keys()
+        .filter(move |o| names.contains(&o.name.as_str()))
+        .cloned()
 }
 
 /// Beside tigera/operator with Windows switched on: the ConfigMap without which it does nothing

@@ -8,9 +8,11 @@ use crate::quantity;
 /// Is everything in `desired` in `stored`?
 pub fn covers(stored: &Value, desired: &Value) -> bool {
     match (stored, desired) {
-        (Value::Object(stored), Value::Object(desired)) => {
-            desired.iter().all(|(key, want)| stored.get(key).map_or_else(|| is_empty(want), |have| covers(have, want)))
-        }
+        (Value::Object(stored), Value::Object(desired)) => desired.iter().all(|(key, want)| {
+            stored
+                .get(key)
+                .map_or_else(|| is_empty(want), |have| covers(have, want))
+        }),
         (Value::Array(stored), Value::Array(desired)) => covers_list(stored, desired),
         (Value::String(have), Value::String(want)) => have == want || same_quantity(have, want),
         // The API server stores quantities as strings, however they were written.
@@ -37,7 +39,8 @@ fn same_quantity(have: &str, want: &str) -> bool {
 /// Lists that server-side apply merges by key may hold more items than ours; others are all ours.
 fn covers_list(stored: &[Value], desired: &[Value]) -> bool {
     let Some(key) = merge_key(desired) else {
-        return stored.len() == desired.len() && stored.iter().zip(desired).all(|(have, want)| covers(have, want));
+        return stored.len() == desired.len()
+            && stored.iter().zip(desired).all(|(have, want)| covers(have, want));
     };
     desired.iter().all(|want| {
         let have = stored.iter().find(|have| have.get(key) == want.get(key));
@@ -47,7 +50,9 @@ fn covers_list(stored: &[Value], desired: &[Value]) -> bool {
 
 /// Key of the list-maps a pod template has: containers, env, volumes and references by name, mounts by path.
 fn merge_key(items: &[Value]) -> Option<&'static str> {
-    ["mountPath", "name"].into_iter().find(|key| !items.is_empty() && items.iter().all(|i| i.get(key).is_some()))
+    ["mountPath", "name"]
+        .into_iter()
+        .find(|key| !items.is_empty() && items.iter().all(|i| i.get(key).is_some()))
 }
 
 #[cfg(test)]

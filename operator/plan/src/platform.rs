@@ -37,7 +37,11 @@ pub fn of_node(node: &NodeFacts) -> Option<(Platform, String)> {
         Some((*platform, format!("label {label}")))
     });
     // RKE2 runs kube-proxy and the agent inside rke2.exe (rke2 `pkg/executor/pebinary`).
-    let rke2 = || node.kubelet_version.contains("+rke2r").then(|| (Platform::Rke2, format!("kubelet {}", node.kubelet_version)));
+    let rke2 = || {
+        node.kubelet_version
+            .contains("+rke2r")
+            .then(|| (Platform::Rke2, format!("kubelet {}", node.kubelet_version)))
+    };
     label.or_else(rke2)
 }
 

@@ -40,7 +40,9 @@ pub fn kube_proxy(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing
 fn decide(management: Management, field: &str, someone: impl FnOnce() -> Option<String>) -> Standing {
     match management {
         Management::Managed => Standing::Managed,
-        Management::External => Standing::External { by: format!("{field} is External") },
+        Management::External => Standing::External {
+            by: format!("{field} is External"),
+        },
         Management::Auto => someone().map_or(Standing::Managed, |by| Standing::External { by }),
     }
 }
@@ -59,7 +61,9 @@ fn foreign(observed: &Observed, app: App, our_name: &str) -> Option<String> {
         let place = namespace == &observed.namespace && name == our_name;
         facts.app == app && !(facts.ours && place)
     });
-    others.next().map(|((namespace, name), _)| format!("DaemonSet {namespace}/{name} runs it"))
+    others
+        .next()
+        .map(|((namespace, name), _)| format!("DaemonSet {namespace}/{name} runs it"))
 }
 
 fn platform_runs(observed: &Observed, what: &str, applies: impl Fn(Platform) -> bool) -> Option<String> {

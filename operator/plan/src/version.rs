@@ -21,7 +21,12 @@ pub struct NotAVersion(pub String);
 
 impl Version {
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
-        Self { major, minor, patch, suffix: String::new() }
+        Self {
+            major,
+            minor,
+            patch,
+            suffix: String::new(),
+        }
     }
 }
 
@@ -33,10 +38,26 @@ impl FromStr for Version {
         let rest = text.strip_prefix('v').unwrap_or(text);
         let end = rest.find(['-', '+']).unwrap_or(rest.len());
         let (numbers, suffix) = rest.split_at(end);
+        // It becomes part of an image's tag.
+        if !suffix
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-+._".contains(&b))
+        {
+            return Err(bad());
+        }
         let mut parts = numbers.split('.').map(str::parse::<u32>);
         let mut next = || parts.next().and_then(Result::ok).ok_or_else(bad);
-        let version = Self { major: next()?, minor: next()?, patch: next()?, suffix: suffix.to_owned() };
-        if parts.next().is_some() { Err(bad()) } else { Ok(version) }
+        let version = Self {
+            major: next()?,
+            minor: next()?,
+            patch: next()?,
+            suffix: suffix.to_owned(),
+        };
+        if parts.next().is_some() {
+            Err(bad())
+        } else {
+            Ok(version)
+        }
     }
 }
 
@@ -73,6 +94,8 @@ mod tests {
     #[case("v1.33", None)]
     #[case("1.33.4.5", None)]
     #[case("latest", None)]
+    #[case("v1.33.4-a b", None)]
+    #[case("v1.33.4+a/b", None)]
     #[case("", None)]
     fn parses(#[case] text: &str, #[case] expected: Option<(u32, u32, u32)>) {
         let found = text.parse::<Version>().ok().map(|v| (v.major, v.minor, v.patch));
@@ -81,7 +104,10 @@ mod tests {
 
     #[test]
     fn prints_what_it_read() {
-        assert_eq!("1.31.2+rke2r1".parse::<Version>().unwrap().to_string(), "v1.31.2+rke2r1");
+        assert_eq!(
+            "1.31.2+rke2r1".parse::<Version>().unwrap().to_string(),
+            "v1.31.2+rke2r1"
+        );
     }
 
     #[test]

@@ -26,9 +26,16 @@ fn fresh_cluster(#[case] network: NetworkType) {
     assert!(plan.calico.findings.is_empty());
     assert!(plan.calico.fit_for_agents);
     assert_yaml_snapshot!(format!("fresh_{}", network.as_str()), lines(&plan));
-    assert_yaml_snapshot!(format!("fresh_{}_originals", network.as_str()), cluster.originals());
+    assert_yaml_snapshot!(
+        format!("fresh_{}_originals", network.as_str()),
+        cluster.originals()
+    );
     let again = cluster.pass();
-    assert!(again.calico.writes.is_empty() && again.objects.is_empty(), "{:?}", lines(&again));
+    assert!(
+        again.calico.writes.is_empty() && again.objects.is_empty(),
+        "{:?}",
+        lines(&again)
+    );
     assert_eq!(again.calico.originals, plan.calico.originals);
 }
 
@@ -39,11 +46,27 @@ fn absent_objects_are_created_with_what_calicos_schema_requires() {
     cluster.delete(IPAM, DEFAULT);
     cluster.delete(FELIX, DEFAULT);
     let plan = cluster.pass();
-    let created: Vec<_> = plan.calico.writes.iter().filter(|w| matches!(w.action, Action::Create { .. })).collect();
+    let created: Vec<_> = plan
+        .calico
+        .writes
+        .iter()
+        .filter(|w| matches!(w.action, Action::Create { .. }))
+        .collect();
     assert_eq!(created.iter().map(|w| w.kind).collect::<Vec<_>>(), [IPAM, FELIX]);
-    let Action::Create { spec } = &created[0].action else { unreachable!() };
-    assert_eq!(Value::Object(spec.clone()), json!({"strictAffinity": true, "autoAllocateBlocks": true}));
-    assert!(cluster.originals().iter().filter(|o| o.kind != POOL).all(|o| o.created && o.previous.is_none()));
+    let Action::Create { spec } = &created[0].action else {
+        unreachable!()
+    };
+    assert_eq!(
+        Value::Object(spec.clone()),
+        json!({"strictAffinity": true, "autoAllocateBlocks": true})
+    );
+    assert!(
+        cluster
+            .originals()
+            .iter()
+            .filter(|o| o.kind != POOL)
+            .all(|o| o.created && o.previous.is_none())
+    );
     assert!(cluster.plan().calico.writes.is_empty());
 }
 
@@ -52,11 +75,22 @@ fn a_cluster_that_is_right_is_not_written_to() {
     let mut cluster = Cluster::vxlan();
     let felix = json!({"ipipEnabled": false, "vxlanEnabled": true, "vxlanVNI": 4096, "vxlanPort": 4789});
     cluster.update(IPAM, DEFAULT, CALICO, json!({"strictAffinity": true}));
-    cluster.update(POOL, DEFAULT_POOL, CALICO, json!({"ipipMode": "Never", "vxlanMode": "Always"}));
+    cluster.update(
+        POOL,
+        DEFAULT_POOL,
+        CALICO,
+        json!({"ipipMode": "Never", "vxlanMode": "Always"}),
+    );
     cluster.update(FELIX, DEFAULT, CALICO, felix);
     let plan = cluster.pass();
     assert!(plan.calico.writes.is_empty(), "{:?}", lines(&plan));
-    assert!(cluster.originals().iter().all(|o| o.previous.as_ref() == Some(&o.applied)), "nothing to give back");
+    assert!(
+        cluster
+            .originals()
+            .iter()
+            .all(|o| o.previous.as_ref() == Some(&o.applied)),
+        "nothing to give back"
+    );
     assert!(cluster.restore().writes.is_empty());
 }
 
@@ -69,9 +103,17 @@ fn a_cluster_that_is_right_is_not_written_to() {
 #[case::empty_is_never("", "Always", &[])]
 fn modes_hns_does_not_know_are_changed(#[case] ipip: &str, #[case] vxlan: &str, #[case] expected: &[&str]) {
     let mut cluster = Cluster::vxlan();
-    cluster.update(POOL, DEFAULT_POOL, CALICO, json!({"ipipMode": ipip, "vxlanMode": vxlan}));
+    cluster.update(
+        POOL,
+        DEFAULT_POOL,
+        CALICO,
+        json!({"ipipMode": ipip, "vxlanMode": vxlan}),
+    );
     let plan = cluster.plan();
-    let pools: Vec<_> = lines(&plan).into_iter().filter(|l| l.starts_with("IPPool")).collect();
+    let pools: Vec<_> = lines(&plan)
+        .into_iter()
+        .filter(|l| l.starts_with("IPPool"))
+        .collect();
     assert_eq!(pools, expected);
 }
 
@@ -109,7 +151,12 @@ fn nothing_is_written_while_calico_says_wait(#[case] name: &str, #[case] pause: 
 fn after_a_migration_the_native_form_is_written() {
     let mut cluster = Cluster::vxlan();
     assert_eq!(cluster.plan().calico.form, Some(CalicoApi::V1));
-    cluster.observed.calico.migrations.insert("m".into(), MigrationFacts { phase: "Converged".into() });
+    cluster.observed.calico.migrations.insert(
+        "m".into(),
+        MigrationFacts {
+            phase: "Converged".into(),
+        },
+    );
     assert_eq!(cluster.plan().calico.form, Some(CalicoApi::V3));
 }
 
@@ -125,10 +172,18 @@ fn vni(#[case] spec: &str, #[case] found: Option<i32>, #[case] expected: i32) {
     cluster.pass();
     assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), expected);
     let agent = serde_json::to_string(&cluster.observed.ours.values().collect::<Vec<_>>()).unwrap();
-    assert!(agent.contains(&format!(r#"{{"name":"VXLAN_VNI","value":"{expected}"}}"#)), "the agent is told the same");
+    assert!(
+        agent.contains(&format!(r#"{{"name":"VXLAN_VNI","value":"{expected}"}}"#)),
+        "the agent is told the same"
+    );
     // Another usable number is drift, not a wish: HNS networks on the nodes have the one that was set.
     cluster.update(FELIX, DEFAULT, "kubectl-edit", json!({"vxlanVNI": 7000}));
-    assert_eq!(lines(&cluster.pass()), [format!("FelixConfiguration default spec.vxlanVNI from 7000 to {expected}")]);
+    assert_eq!(
+        lines(&cluster.pass()),
+        [format!(
+            "FelixConfiguration default spec.vxlanVNI from 7000 to {expected}"
+        )]
+    );
     assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), expected);
 }
 
@@ -137,12 +192,18 @@ fn vni(#[case] spec: &str, #[case] found: Option<i32>, #[case] expected: i32) {
 fn report_policies() {
     let mut cluster = Cluster::vxlan().with_spec("calico: {strictAffinity: Report}");
     let plan = cluster.pass();
-    assert_eq!(plan.calico.writes.iter().map(|w| w.kind).collect::<Vec<_>>(), [POOL, FELIX]);
+    assert_eq!(
+        plan.calico.writes.iter().map(|w| w.kind).collect::<Vec<_>>(),
+        [POOL, FELIX]
+    );
     assert_yaml_snapshot!("report_strict_affinity", findings(&plan));
 
     let mut cluster = Cluster::vxlan().with_spec("calico: {encapsulation: {policy: Report}}");
     let plan = cluster.pass();
-    assert_eq!(plan.calico.writes.iter().map(|w| w.kind).collect::<Vec<_>>(), [IPAM]);
+    assert_eq!(
+        plan.calico.writes.iter().map(|w| w.kind).collect::<Vec<_>>(),
+        [IPAM]
+    );
     assert!(cluster.originals().iter().all(|o| o.kind == IPAM));
     assert_yaml_snapshot!("report_encapsulation", findings(&plan));
 }
@@ -154,6 +215,12 @@ fn observe_decides_all_and_writes_nothing() {
     let plan = cluster.pass();
     assert!(!plan.write && !plan.calico.writes.is_empty() && !plan.objects.is_empty());
     assert_eq!(cluster.store.specs(), before);
-    assert!(cluster.originals().is_empty(), "nothing was changed, so nothing is to be given back");
-    assert_yaml_snapshot!("observe_pending", cluster.config().status.as_ref().unwrap().pending_changes);
+    assert!(
+        cluster.originals().is_empty(),
+        "nothing was changed, so nothing is to be given back"
+    );
+    assert_yaml_snapshot!(
+        "observe_pending",
+        cluster.config().status.as_ref().unwrap().pending_changes
+    );
 }

@@ -15,7 +15,11 @@ use common::*;
 fn switch(cluster: &mut Cluster, network: NetworkType) {
     cluster.edit_spec(|s| s.network.type_ = network);
     cluster.pass();
-    assert!(cluster.plan().calico.writes.is_empty(), "{:?}", lines(&cluster.plan()));
+    assert!(
+        cluster.plan().calico.writes.is_empty(),
+        "{:?}",
+        lines(&cluster.plan())
+    );
 }
 
 #[rstest]
@@ -103,7 +107,10 @@ fn felix_goes_before_pools_on_the_way_back() {
     cluster.pass();
     let kinds: Vec<_> = cluster.restore().writes.iter().map(|w| w.kind).collect();
     assert_eq!(kinds, [FELIX, POOL, IPAM]);
-    assert!(cluster.restore().writes.is_empty(), "a second try after a crash has nothing to do");
+    assert!(
+        cluster.restore().writes.is_empty(),
+        "a second try after a crash has nothing to do"
+    );
 }
 
 #[test]
@@ -124,7 +131,12 @@ fn a_lost_race_to_create_gives_back_the_winners_value() {
     cluster.delete(IPAM, DEFAULT);
     let plan = cluster.plan();
     cluster.config_mut().status = wn_plan::status::with_originals(cluster.config(), &plan);
-    cluster.update(IPAM, DEFAULT, CALICO, json!({"strictAffinity": false, "autoAllocateBlocks": true}));
+    cluster.update(
+        IPAM,
+        DEFAULT,
+        CALICO,
+        json!({"strictAffinity": false, "autoAllocateBlocks": true}),
+    );
     let before = cluster.store.specs();
     cluster.pass();
     assert_eq!(cluster.field(IPAM, DEFAULT, "strictAffinity"), true);

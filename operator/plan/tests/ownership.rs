@@ -18,11 +18,20 @@ use common::*;
 #[test]
 fn an_applied_field_is_a_conflict_until_force() {
     let mut cluster = Cluster::vxlan();
-    cluster.apply_as(IPAM, DEFAULT, "argocd-controller", json!({"strictAffinity": false}));
+    cluster.apply_as(
+        IPAM,
+        DEFAULT,
+        "argocd-controller",
+        json!({"strictAffinity": false}),
+    );
     let plan = cluster.pass();
     assert_eq!(plan.calico.findings[0].reason, Reason::FieldConflict);
     assert!(!plan.calico.fit_for_agents);
-    assert!(plan.calico.writes.iter().all(|w| w.kind != IPAM), "{:?}", lines(&plan));
+    assert!(
+        plan.calico.writes.iter().all(|w| w.kind != IPAM),
+        "{:?}",
+        lines(&plan)
+    );
     assert_yaml_snapshot!("conflict", findings(&plan));
 
     cluster.edit_spec(|s| s.calico.conflicts = Conflicts::Force);
@@ -36,10 +45,17 @@ fn an_applied_field_is_a_conflict_until_force() {
 #[test]
 fn an_agreeing_claim_is_not_shared() {
     let mut cluster = Cluster::vxlan();
-    cluster.apply_as(POOL, DEFAULT_POOL, "argocd-controller", json!({"vxlanMode": "Always"}));
+    cluster.apply_as(
+        POOL,
+        DEFAULT_POOL,
+        "argocd-controller",
+        json!({"vxlanMode": "Always"}),
+    );
     let plan = cluster.pass();
     let pool = plan.calico.writes.iter().find(|w| w.kind == POOL).unwrap();
-    let Action::Apply { spec, .. } = &pool.action else { unreachable!() };
+    let Action::Apply { spec, .. } = &pool.action else {
+        unreachable!()
+    };
     assert_eq!(spec.keys().collect::<Vec<_>>(), ["ipipMode"]);
 }
 
@@ -49,7 +65,10 @@ fn a_conflict_on_a_pool_holds_felix() {
     let mut cluster = Cluster::vxlan();
     cluster.apply_as(POOL, DEFAULT_POOL, "flux", json!({"ipipMode": "Always"}));
     let plan = cluster.pass();
-    assert_eq!(plan.calico.writes.iter().map(|w| w.kind).collect::<Vec<_>>(), [IPAM]);
+    assert_eq!(
+        plan.calico.writes.iter().map(|w| w.kind).collect::<Vec<_>>(),
+        [IPAM]
+    );
 }
 
 #[rstest]
@@ -58,11 +77,19 @@ fn a_conflict_on_a_pool_holds_felix() {
 #[case::patch("kubectl-patch")]
 fn a_plain_update_is_taken(#[case] manager: &str) {
     let mut cluster = Cluster::vxlan();
-    cluster.update(FELIX, DEFAULT, manager, json!({"ipipEnabled": true, "vxlanEnabled": false}));
+    cluster.update(
+        FELIX,
+        DEFAULT,
+        manager,
+        json!({"ipipEnabled": true, "vxlanEnabled": false}),
+    );
     let plan = cluster.pass();
     assert!(plan.calico.findings.is_empty(), "{:?}", findings(&plan));
     assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanEnabled"), true);
-    assert_eq!(cluster.original(FELIX, "vxlanEnabled").unwrap().previous, Some(json!(false)));
+    assert_eq!(
+        cluster.original(FELIX, "vxlanEnabled").unwrap().previous,
+        Some(json!(false))
+    );
 }
 
 /// They write by plain updates, but they come back.
@@ -89,7 +116,11 @@ fn drift_is_repaired_and_says_who() {
     let change = &plan.calico.writes[0].changes[0];
     assert_eq!(change.drifted_by.as_deref(), Some("kubectl-edit"));
     assert_eq!(plan.calico.writes.len(), 1);
-    assert_eq!(cluster.originals(), originals, "the value to give back is the first one, not the drifted one");
+    assert_eq!(
+        cluster.originals(),
+        originals,
+        "the value to give back is the first one, not the drifted one"
+    );
 }
 
 #[test]
@@ -114,7 +145,11 @@ fn the_third_change_within_ten_minutes_is_left_for_an_hour() {
     cluster.now = at(90);
     let later = cluster.pass();
     assert!(later.calico.writes.is_empty());
-    assert_eq!(later.calico.revisit, Some(at(30 + 3600)), "the end of the rest does not move");
+    assert_eq!(
+        later.calico.revisit,
+        Some(at(30 + 3600)),
+        "the end of the rest does not move"
+    );
     assert!(cluster.original(IPAM, "strictAffinity").is_some());
     cluster.now = at(30 + 3600);
     assert_eq!(cluster.pass().calico.writes.len(), 1);

@@ -25,7 +25,11 @@ fn a_pool_of_tigera_is_never_edited(#[case] network: NetworkType) {
     let mut cluster = Cluster::fresh(network);
     cluster.manage_by_tigera(DEFAULT_POOL);
     let plan = cluster.pass();
-    assert_eq!(kinds(&plan), [IPAM], "neither the pool nor Felix, which must not go ahead of it");
+    assert_eq!(
+        kinds(&plan),
+        [IPAM],
+        "neither the pool nor Felix, which must not go ahead of it"
+    );
     assert_eq!(plan.calico.findings[0].reason, Reason::PoolManagedByOperator);
     assert_yaml_snapshot!(format!("tigera_{}", network.as_str()), findings(&plan));
 }
@@ -33,7 +37,12 @@ fn a_pool_of_tigera_is_never_edited(#[case] network: NetworkType) {
 #[test]
 fn a_pool_of_tigera_that_is_right_is_fine() {
     let mut cluster = Cluster::vxlan();
-    cluster.update(POOL, DEFAULT_POOL, "operator", json!({"ipipMode": "Never", "vxlanMode": "Always"}));
+    cluster.update(
+        POOL,
+        DEFAULT_POOL,
+        "operator",
+        json!({"ipipMode": "Never", "vxlanMode": "Always"}),
+    );
     cluster.manage_by_tigera(DEFAULT_POOL);
     let plan = cluster.plan();
     assert!(plan.calico.findings.is_empty(), "{:?}", findings(&plan));
@@ -46,7 +55,10 @@ fn a_pool_in_use_is_held_until_migrate() {
     cluster.serve_linux_pods("10.244.3.0/26");
     let plan = cluster.pass();
     assert_eq!(kinds(&plan), [IPAM]);
-    assert!(plan.objects.is_empty(), "agents would start on a pool they cannot use");
+    assert!(
+        plan.objects.is_empty(),
+        "agents would start on a pool they cannot use"
+    );
     assert_yaml_snapshot!("in_use", findings(&plan));
     cluster.edit_spec(|s| s.calico.encapsulation.when_in_use = WhenInUse::Migrate);
     let plan = cluster.pass();
@@ -60,9 +72,17 @@ fn hold_does_not_block_repair_of_drift() {
     let mut cluster = Cluster::vxlan();
     cluster.pass();
     cluster.serve_linux_pods("10.244.3.0/26");
-    cluster.update(POOL, DEFAULT_POOL, "kubectl-edit", json!({"vxlanMode": "CrossSubnet"}));
+    cluster.update(
+        POOL,
+        DEFAULT_POOL,
+        "kubectl-edit",
+        json!({"vxlanMode": "CrossSubnet"}),
+    );
     let plan = cluster.pass();
-    assert_eq!(lines(&plan), ["IPPool default-ipv4-ippool spec.vxlanMode from CrossSubnet to Always"]);
+    assert_eq!(
+        lines(&plan),
+        ["IPPool default-ipv4-ippool spec.vxlanMode from CrossSubnet to Always"]
+    );
     assert!(plan.calico.findings.is_empty());
 }
 
@@ -100,8 +120,18 @@ fn pools_windows_cannot_use_are_not_touched(#[case] but: Value) {
 #[test]
 fn felix_keeps_ipip_for_a_pool_of_linux_nodes() {
     let mut cluster = Cluster::vxlan();
-    cluster.update(POOL, "linux", CALICO, pool("10.10.0.0/16", "CrossSubnet", "Never"));
-    cluster.update(POOL, "linux", CALICO, json!({"nodeSelector": "kubernetes.io/os == 'linux'"}));
+    cluster.update(
+        POOL,
+        "linux",
+        CALICO,
+        pool("10.10.0.0/16", "CrossSubnet", "Never"),
+    );
+    cluster.update(
+        POOL,
+        "linux",
+        CALICO,
+        json!({"nodeSelector": "kubernetes.io/os == 'linux'"}),
+    );
     let plan = cluster.pass();
     assert!(plan.calico.findings.is_empty());
     assert_eq!(kinds(&plan), [IPAM, POOL, FELIX]);
@@ -132,7 +162,12 @@ fn felix_gets_ipip_back_when_a_linux_pool_turns_up() {
     cluster.pass();
     assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), false);
     cluster.update(POOL, "linux", CALICO, pool("10.10.0.0/16", "Always", "Never"));
-    cluster.update(POOL, "linux", CALICO, json!({"nodeSelector": "kubernetes.io/os == 'linux'"}));
+    cluster.update(
+        POOL,
+        "linux",
+        CALICO,
+        json!({"nodeSelector": "kubernetes.io/os == 'linux'"}),
+    );
     cluster.pass();
     assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), true);
     assert!(cluster.plan().calico.writes.is_empty());
@@ -141,7 +176,12 @@ fn felix_gets_ipip_back_when_a_linux_pool_turns_up() {
 #[test]
 fn no_pool_for_windows() {
     let mut cluster = Cluster::vxlan();
-    cluster.update(POOL, DEFAULT_POOL, CALICO, json!({"nodeSelector": "kubernetes.io/os == 'linux'"}));
+    cluster.update(
+        POOL,
+        DEFAULT_POOL,
+        CALICO,
+        json!({"nodeSelector": "kubernetes.io/os == 'linux'"}),
+    );
     let plan = cluster.plan();
     assert_eq!(kinds(&plan), [IPAM]);
     assert!(plan.objects.is_empty());

@@ -20,8 +20,8 @@ pub struct Context {
 #[derive(Default)]
 pub struct Memory {
     pub contests: Contests,
-    /// Generation of the CR the contests belong to.
-    pub generation: Option<i64>,
+    /// Uid and generation of the CR the contests belong to.
+    pub version: (Option<String>, Option<i64>),
     /// Refusals that were announced.
     pub announced: Option<String>,
 }

@@ -20,41 +20,58 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 const POLL: SignedDuration = SignedDuration::from_secs(15);
 
 pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Result<Next, Error> {
-    if config.spec.mode == Mode::Manage {
-        let objects: Vec<_> = context.world.read(|o| o.ours.keys().cloned().collect());
-        for object in objects {
-            apply::delete_object(context, &object).await?;
-        }
-        if config.spec.deletion_policy == DeletionPolicy::Restore {
-            let give_up = config
-                .metadata
-                .deletion_timestamp
-                .as_ref()
-                .is_some_and(|t| now.duration_since(t.0) > PATIENCE);
-            match give_back(context, config).await {
-                Ok(None) => {}
-                Ok(Some(wait)) if !give_up => {
-                    status_writer::write(context, config, &status::restoring(config, &wait, now)).await?;
-                    return Ok(Next::At(now + POLL));
-                }
-                Err(error) if !give_up => {
-                    status_writer::write(
-                        context,
-                        config,
-                        &status::restoring(config, &error.to_string(), now),
-                    )
-                    .await?;
-                    return Err(error);
-                }
-                Ok(Some(why)) => surrender(context, config, &why).await,
-                Err(error) => surrender(context, config, &error.to_string()).await,
+    match (config.spec.mode, config.spec.deletion_policy) {
+        (Mode::Manage, policy) => {
+            delete_objects(context).await?;
+            if policy == DeletionPolicy::Restore
+                && let Some(next) = restore(context, config, now).await?
+            {
+                return Ok(next);
             }
         }
+        (Mode::Observe, DeletionPolicy::Restore) => surrender(context, config, "mode is Observe").await,
+        (Mode::Observe, DeletionPolicy::Retain) => {}
     }
     match apply::set_finalizer(context, config, false).await {
         Err(error) if error.is_gone() => Ok(Next::Wait),
         done => done.map(|()| Next::Wait),
     }
+}
+
+async fn delete_objects(context: &Context) -> Result<(), Error> {
+    let objects: Vec<_> = context.world.read(|o| o.ours.keys().cloned().collect());
+    for object in objects {
+        apply::delete_object(context, &object).await?;
+    }
+    Ok(())
+}
+
+/// Gives Calico back, or gives up when patience is over; `Some` when it is to be tried again.
+async fn restore(
+    context: &Context,
+    config: &WindowsNodeConfig,
+    now: Timestamp,
+) -> Result<Option<Next>, Error> {
+    let deleted = config.metadata.deletion_timestamp.as_ref();
+    let patient = deleted.is_none_or(|t| now.duration_since(t.0) <= PATIENCE);
+    let why = match give_back(context, config).await {
+        Ok(None) => return Ok(None),
+        Ok(Some(wait)) if patient => {
+            status_writer::write(context, config, &status::restoring(config, &wait, now)).await?;
+            return Ok(Some(Next::At(now + POLL)));
+        }
+        Err(error) if patient => {
+            if !error.is_stale() {
+                let status = status::restoring(config, &error.to_string(), now);
+                status_writer::write(context, config, &status).await?;
+            }
+            return Err(error);
+        }
+        Ok(Some(wait)) => wait,
+        Err(error) => error.to_string(),
+    };
+    surrender(context, config, &why).await;
+    Ok(None)
 }
 
 /// Gives Calico back; `Some` says what it has to wait for.
@@ -100,7 +117,10 @@ fn originals(config: &WindowsNodeConfig) -> &[Original] {
 
 /// Says field by field what a person must put back.
 async fn surrender(context: &Context, config: &WindowsNodeConfig, why: &str) {
-    for original in originals(config) {
+    for original in originals(config)
+        .iter()
+        .filter(|o| o.previous.as_ref() != Some(&o.applied))
+    {
         let previous = wn_plan::calico::shown(original.previous.as_ref());
         let note = format!(
             "{} {} spec.{} could not be given back ({why}): its value was {previous}",

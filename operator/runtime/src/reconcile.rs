@@ -45,8 +45,10 @@ fn plan(
     now: Timestamp,
 ) -> Result<Plan, Vec<wn_plan::validate::Violation>> {
     context.remember(|memory| {
-        if memory.generation != config.metadata.generation {
-            memory.generation = config.metadata.generation;
+        // A config that was deleted and made again counts its generations from one again.
+        let version = (config.metadata.uid.clone(), config.metadata.generation);
+        if memory.version != version {
+            memory.version = version;
             memory.contests.reset();
         }
         context.world.read(|observed| {

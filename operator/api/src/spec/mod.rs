@@ -7,8 +7,8 @@ mod workload;
 pub use calico::{Calico, Conflicts, Encapsulation, Policy, Vxlan, WhenInUse};
 pub use network::{ApiServer, ClusterDns, Network, NetworkType};
 pub use workload::{
-    Dsr, Image, KubeProxy, LogLevel, Management, NodeAgent, PullPolicy, Resources, SecretReference, Toleration,
-    TolerationEffect, TolerationOperator, UpdateStrategy, UpdateStrategyType,
+    Dsr, Image, KubeProxy, LogLevel, Management, NodeAgent, PullPolicy, Resources, SecretReference,
+    Toleration, TolerationEffect, TolerationOperator, UpdateStrategy, UpdateStrategyType,
 };
 
 use kube::{CustomResource, KubeSchema};
@@ -82,7 +82,10 @@ pub struct WindowsNodeConfigSpec {
     /// Registry (host, or host and path) that replaces the registry of every image, for air-gapped
     /// clusters. An image's own `registry` wins over it. Default: each image's upstream registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253), regex(pattern = "^[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9._/-]+)?$"))]
+    #[schemars(
+        length(min = 1, max = 253),
+        regex(pattern = "^[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9._/-]+)?$")
+    )]
     pub image_registry: Option<String>,
 
     /// What deleting this object does: `Restore` puts Calico's fields back to the values in
@@ -96,7 +99,12 @@ impl WindowsNodeConfigSpec {
     pub fn minimal(type_: NetworkType) -> Self {
         Self {
             mode: Mode::default(),
-            network: Network { type_, api_server: None, service_cidrs: Vec::new(), cluster_dns: None },
+            network: Network {
+                type_,
+                api_server: None,
+                service_cidrs: Vec::new(),
+                cluster_dns: None,
+            },
             calico: Calico::default(),
             node_agent: NodeAgent::default(),
             kube_proxy: KubeProxy::default(),

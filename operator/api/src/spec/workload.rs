@@ -66,7 +66,10 @@ pub enum TolerationEffect {
 pub struct Image {
     /// Registry of the image, e.g. `quay.io`. Wins over `spec.imageRegistry`. Default: upstream's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 253), regex(pattern = "^[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9._/-]+)?$"))]
+    #[schemars(
+        length(min = 1, max = 253),
+        regex(pattern = "^[a-zA-Z0-9.-]+(:[0-9]+)?(/[a-z0-9._/-]+)?$")
+    )]
     pub registry: Option<String>,
 
     /// Repository without registry, e.g. `calico/node-windows`. For the node agent, a repository that ends
@@ -104,12 +107,12 @@ pub struct SecretReference {
 pub struct Resources {
     /// Requests of each container, as Kubernetes quantities, e.g. `cpu: 100m`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(length(max = 8))]
+    #[schemars(extend("maxProperties" = 8, "additionalProperties" = quantity()))]
     pub requests: BTreeMap<String, String>,
 
     /// Limits of each container, as Kubernetes quantities, e.g. `memory: 500Mi`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(length(max = 8))]
+    #[schemars(extend("maxProperties" = 8, "additionalProperties" = quantity()))]
     pub limits: BTreeMap<String, String>,
 }
 
@@ -122,7 +125,10 @@ pub struct UpdateStrategy {
 
     /// How many nodes may be without the pod during a rolling update: a number or a percentage. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 4), regex(pattern = "^([1-9][0-9]{0,3}|[1-9][0-9]?%|100%)$"))]
+    #[schemars(
+        length(min = 1, max = 4),
+        regex(pattern = "^([1-9][0-9]{0,3}|[1-9][0-9]?%|100%)$")
+    )]
     pub max_unavailable: Option<String>,
 }
 
@@ -249,11 +255,16 @@ pub struct KubeProxy {
     /// Feature gates of kube-proxy. `WinDSR` and `WinOverlay` are managed and refused here when they
     /// contradict `dsr` or the version.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(length(max = 32))]
+    #[schemars(extend("maxProperties" = 32))]
     pub feature_gates: BTreeMap<String, bool>,
 
     /// Further arguments, `--name=value` each; those the operator sets itself are refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32), inner(length(min = 3, max = 512)))]
     pub extra_args: Vec<String>,
+}
+
+/// A quantity: bounded here, read by the plan.
+fn quantity() -> serde_json::Value {
+    serde_json::json!({ "type": "string", "minLength": 1, "maxLength": 32 })
 }

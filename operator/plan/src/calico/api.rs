@@ -8,8 +8,15 @@ use crate::observed::CalicoFacts;
 /// `pkg/apis/version.go`): a finished migration means v3; else v1 wins when it is served, because v3
 /// beside it is the aggregated server over the same objects; v3 alone is native.
 pub fn form(calico: &CalicoFacts) -> Option<CalicoApi> {
-    let defined = |group: &str| calico.definitions.contains(&format!("felixconfigurations.{group}"));
-    let migrated = calico.migrations.values().any(|m| matches!(m.phase.as_str(), "Converged" | "Complete"));
+    let defined = |group: &str| {
+        calico
+            .definitions
+            .contains(&format!("felixconfigurations.{group}"))
+    };
+    let migrated = calico
+        .migrations
+        .values()
+        .any(|m| matches!(m.phase.as_str(), "Converged" | "Complete"));
     match (defined(GROUP_V1), defined(GROUP_V3)) {
         (true, true) if migrated => Some(CalicoApi::V3),
         (true, _) => Some(CalicoApi::V1),
@@ -31,9 +38,15 @@ pub fn pause(calico: &CalicoFacts) -> Option<Pause> {
     let moving = |phase: &str| matches!(phase, "Migrating" | "WaitingForConflictResolution");
     let migration = calico.migrations.iter().find(|(_, m)| moving(&m.phase));
     if let Some((name, migration)) = migration {
-        return Some(Pause::Migration { name: name.clone(), phase: migration.phase.clone() });
+        return Some(Pause::Migration {
+            name: name.clone(),
+            phase: migration.phase.clone(),
+        });
     }
-    let ready = calico.cluster_information.as_ref().is_none_or(|c| c.datastore_ready);
+    let ready = calico
+        .cluster_information
+        .as_ref()
+        .is_none_or(|c| c.datastore_ready);
     (!ready).then_some(Pause::DatastoreNotReady)
 }
 
@@ -45,7 +58,10 @@ mod tests {
 
     fn facts(groups: &[&str], phase: Option<&str>) -> CalicoFacts {
         CalicoFacts {
-            definitions: groups.iter().map(|g| format!("felixconfigurations.{g}")).collect(),
+            definitions: groups
+                .iter()
+                .map(|g| format!("felixconfigurations.{g}"))
+                .collect(),
             migrations: phase
                 .map(|p| ("m".to_owned(), MigrationFacts { phase: p.to_owned() }))
                 .into_iter()
@@ -63,7 +79,11 @@ mod tests {
     #[case(&[GROUP_V1, GROUP_V3], Some("Converged"), Some(CalicoApi::V3))]
     #[case(&[GROUP_V1, GROUP_V3], Some("Complete"), Some(CalicoApi::V3))]
     #[case(&[GROUP_V1], Some("Failed"), Some(CalicoApi::V1))]
-    fn picks_the_form(#[case] groups: &[&str], #[case] phase: Option<&str>, #[case] expected: Option<CalicoApi>) {
+    fn picks_the_form(
+        #[case] groups: &[&str],
+        #[case] phase: Option<&str>,
+        #[case] expected: Option<CalicoApi>,
+    ) {
         assert_eq!(form(&facts(groups, phase)), expected);
     }
 
@@ -80,7 +100,10 @@ mod tests {
     fn pauses_while_the_datastore_is_not_ready() {
         let mut calico = CalicoFacts::default();
         assert_eq!(pause(&calico), None);
-        calico.cluster_information = Some(ClusterInformation { datastore_ready: false, ..Default::default() });
+        calico.cluster_information = Some(ClusterInformation {
+            datastore_ready: false,
+            ..Default::default()
+        });
         assert_eq!(pause(&calico), Some(Pause::DatastoreNotReady));
     }
 }

@@ -33,7 +33,11 @@ impl Contests {
             let until = since + REST;
             return (now < until).then_some(until);
         }
-        let recent = history.repairs.iter().filter(|at| now.duration_since(**at) <= WINDOW).count();
+        let recent = history
+            .repairs
+            .iter()
+            .filter(|at| now.duration_since(**at) <= WINDOW)
+            .count();
         // Each earlier repair undid one change; this drift is one more.
         (recent + 1 >= LIMIT).then(|| now + REST)
     }
@@ -68,7 +72,11 @@ mod tests {
     use wn_api::calico::CalicoKind;
 
     fn field() -> FieldId {
-        FieldId { kind: CalicoKind::IpamConfiguration, name: "default".into(), field: "strictAffinity".into() }
+        FieldId {
+            kind: CalicoKind::IpamConfiguration,
+            name: "default".into(),
+            field: "strictAffinity".into(),
+        }
     }
 
     fn at(seconds: i64) -> Timestamp {
@@ -83,7 +91,11 @@ mod tests {
         assert_eq!(contests.resting_until(&field(), at(100)), None);
         contests.repaired(field(), at(100));
         assert!(contests.resting_until(&field(), at(600)).is_some());
-        assert_eq!(contests.resting_until(&field(), at(601)), None, "the first repair is over ten minutes ago");
+        assert_eq!(
+            contests.resting_until(&field(), at(601)),
+            None,
+            "the first repair is over ten minutes ago"
+        );
     }
 
     #[test]

@@ -17,13 +17,25 @@ pub struct Desired {
 }
 
 fn desired(kind: CalicoKind, name: &str, field: &str, value: Value) -> Desired {
-    Desired { id: FieldId { kind, name: name.to_owned(), field: field.to_owned() }, value }
+    Desired {
+        id: FieldId {
+            kind,
+            name: name.to_owned(),
+            field: field.to_owned(),
+        },
+        value,
+    }
 }
 
 /// Windows nodes cannot borrow addresses, and IPAM refuses to serve them while it is not strict
 /// (libcalico-go `lib/ipam/ipam.go`, `ErrStrictAffinity`).
 pub fn ipam() -> Vec<Desired> {
-    vec![desired(CalicoKind::IpamConfiguration, DEFAULT, "strictAffinity", json!(true))]
+    vec![desired(
+        CalicoKind::IpamConfiguration,
+        DEFAULT,
+        "strictAffinity",
+        json!(true),
+    )]
 }
 
 /// HNS knows neither IPIP nor a CrossSubnet mode: one encapsulation, always or never.
@@ -62,9 +74,14 @@ pub fn felix(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Ori
 /// Is there a live pool, not ours to change, that encapsulates by `mode`? A disabled one lives as long as
 /// pods hold addresses of it.
 fn others_use(observed: &Observed, mode: &str) -> bool {
-    let ours: Vec<_> = pools::serving_windows(observed).into_iter().map(|(name, _)| name).collect();
+    let ours: Vec<_> = pools::serving_windows(observed)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     pools::all(observed)
-        .filter(|(name, pool)| !ours.contains(name) && (pools::is_enabled_v4(pool) || pools::in_use(observed, pool)))
+        .filter(|(name, pool)| {
+            !ours.contains(name) && (pools::is_enabled_v4(pool) || pools::in_use(observed, pool))
+        })
         .any(|(_, pool)| !matches!(pool.text(mode), "" | "Never"))
 }
 
@@ -76,10 +93,25 @@ pub fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Origi
     let is_vni = |o: &&Original| o.kind == CalicoKind::FelixConfiguration && o.field == FIELD;
     let usable = |vni: &i32| *vni >= MIN_VXLAN_VNI;
     // Not usable: one that was given back, because for a while CalicoBGP was asked for.
-    let set = || originals.iter().find(is_vni).and_then(|o| number(&o.applied)).filter(usable);
+    let set = || {
+        originals
+            .iter()
+            .find(is_vni)
+            .and_then(|o| number(&o.applied))
+            .filter(usable)
+    };
     let felix = (CalicoKind::FelixConfiguration, DEFAULT.to_owned());
-    let found = || observed.calico.objects.get(&felix).and_then(|o| number(o.spec.get(FIELD)?));
-    asked.or_else(set).or_else(|| found().filter(usable)).unwrap_or(MIN_VXLAN_VNI)
+    let found = || {
+        observed
+            .calico
+            .objects
+            .get(&felix)
+            .and_then(|o| number(o.spec.get(FIELD)?))
+    };
+    asked
+        .or_else(set)
+        .or_else(|| found().filter(usable))
+        .unwrap_or(MIN_VXLAN_VNI)
 }
 
 fn number(value: &Value) -> Option<i32> {

@@ -70,12 +70,23 @@ pub struct Write {
 /// somebody else's field never lands on a newer object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    Create { spec: Map<String, Value> },
+    Create {
+        spec: Map<String, Value>,
+    },
     /// Server-side apply of every field we hold on the object.
-    Apply { spec: Map<String, Value>, resource_version: String },
+    Apply {
+        spec: Map<String, Value>,
+        resource_version: String,
+    },
     /// Merge patch that gives fields back; null removes one.
-    Restore { spec: Map<String, Value>, resource_version: String },
-    Delete { uid: String, resource_version: String },
+    Restore {
+        spec: Map<String, Value>,
+        resource_version: String,
+    },
+    Delete {
+        uid: String,
+        resource_version: String,
+    },
 }
 
 /// What to do to Calico now.
@@ -96,7 +107,12 @@ pub struct CalicoPlan {
 }
 
 /// Decides on every field of Calico for a spec that is valid.
-pub fn plan(spec: &WindowsNodeConfigSpec, observed: &Observed, contests: &Contests, now: Timestamp) -> CalicoPlan {
+pub fn plan(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    contests: &Contests,
+    now: Timestamp,
+) -> CalicoPlan {
     let held = held_originals(observed);
     let Some(form) = api::form(&observed.calico) else {
         return blocked(None, held, Reason::CalicoNotInstalled, NOT_INSTALLED.to_owned());
@@ -123,22 +139,31 @@ const NOT_INSTALLED: &str = "neither crd.projectcalico.org nor projectcalico.org
 
 fn held_originals(observed: &Observed) -> Vec<Original> {
     let status = observed.readable().and_then(|c| c.status.as_ref());
-    status.and_then(|s| s.calico.as_ref()).map(|c| c.originals.clone()).unwrap_or_default()
+    status
+        .and_then(|s| s.calico.as_ref())
+        .map(|c| c.originals.clone())
+        .unwrap_or_default()
 }
 
 fn blocked(form: Option<CalicoApi>, originals: Vec<Original>, reason: Reason, message: String) -> CalicoPlan {
-    CalicoPlan { form, originals, findings: vec![Finding { reason, message }], ..CalicoPlan::default() }
+    CalicoPlan {
+        form,
+        originals,
+        findings: vec![Finding { reason, message }],
+        ..CalicoPlan::default()
+    }
 }
 
 fn describe(pause: &api::Pause) -> (Reason, String) {
     match pause {
         api::Pause::Migration { name, phase } => (
             Reason::MigrationRunning,
-            format!("DatastoreMigration {name} is {phase}: writes to Calico wait until it is Complete"),
+            format!("DatastoreMigration {name} is {phase}: writes to Calico wait until it is over"),
         ),
         api::Pause::DatastoreNotReady => (
             Reason::DatastoreNotReady,
-            "ClusterInformation default spec.datastoreReady is false: writes to Calico wait until it is true".to_owned(),
+            "ClusterInformation default spec.datastoreReady is false: writes to Calico wait until it is true"
+                .to_owned(),
         ),
     }
 }

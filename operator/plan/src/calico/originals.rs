@@ -2,8 +2,8 @@
 
 use wn_api::status::Original;
 
-use super::ownership::Judged;
 use super::FieldId;
+use super::ownership::Judged;
 use crate::observed::{CalicoObject, Observed};
 
 pub fn is(original: &Original, id: &FieldId) -> bool {
@@ -18,12 +18,17 @@ pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Orig
         .map(|(id, value)| {
             let object = object(observed, id);
             match held.iter().find(|o| is(o, id) && !lost_race(o, object)) {
-                Some(known) => Original { applied: value.clone(), ..known.clone() },
+                Some(known) => Original {
+                    applied: value.clone(),
+                    ..known.clone()
+                },
                 None => first(id, value.clone(), held, object),
             }
         })
         .collect();
-    let fallow = held.iter().filter(|o| !judged.wanted.iter().any(|w| is(o, &w.desired.id)));
+    let fallow = held
+        .iter()
+        .filter(|o| !judged.wanted.iter().any(|w| is(o, &w.desired.id)));
     list.extend(fallow.filter_map(|o| keeps(o, judged, observed)));
     list.sort_by(|a, b| (a.kind, &a.name, &a.field).cmp(&(b.kind, &b.name, &b.field)));
     list
@@ -34,7 +39,12 @@ fn lost_race(original: &Original, object: Option<&CalicoObject>) -> bool {
     original.created && object.is_some_and(|o| !o.written_by_us)
 }
 
-fn first(id: &FieldId, applied: serde_json::Value, held: &[Original], object: Option<&CalicoObject>) -> Original {
+fn first(
+    id: &FieldId,
+    applied: serde_json::Value,
+    held: &[Original],
+    object: Option<&CalicoObject>,
+) -> Original {
     // A field that another network type adds to an object of our making is of our making, too.
     let made = |o: &Original| o.kind == id.kind && o.name == id.name && o.created && !lost_race(o, object);
     Original {
@@ -53,15 +63,24 @@ fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Or
     if !lapsed(original, judged) {
         return Some(original.clone());
     }
-    let object = observed.calico.objects.get(&(original.kind, original.name.clone()))?;
+    let object = observed
+        .calico
+        .objects
+        .get(&(original.kind, original.name.clone()))?;
     let untouched = object.spec.get(&original.field) == Some(&original.applied);
     let previous = original.previous.clone().filter(|_| untouched)?;
-    Some(Original { applied: previous, ..original.clone() })
+    Some(Original {
+        applied: previous,
+        ..original.clone()
+    })
 }
 
 /// The object is written to, and this field of it is not among what we want.
 pub fn lapsed(original: &Original, judged: &Judged) -> bool {
-    judged.wanted.iter().any(|w| w.desired.id.kind == original.kind && w.desired.id.name == original.name)
+    judged
+        .wanted
+        .iter()
+        .any(|w| w.desired.id.kind == original.kind && w.desired.id.name == original.name)
         && !judged.wanted.iter().any(|w| is(original, &w.desired.id))
 }
 
@@ -75,7 +94,11 @@ pub fn given_back<'a>(
     judged: &'a Judged,
 ) -> impl Iterator<Item = (FieldId, &'a serde_json::Value)> {
     list.iter().filter(|o| lapsed(o, judged)).filter_map(|o| {
-        let id = FieldId { kind: o.kind, name: o.name.clone(), field: o.field.clone() };
+        let id = FieldId {
+            kind: o.kind,
+            name: o.name.clone(),
+            field: o.field.clone(),
+        };
         Some((id, o.previous.as_ref()?))
     })
 }

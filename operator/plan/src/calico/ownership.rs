@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
+use wn_api::calico::CalicoKind;
 use wn_api::reasons::Reason;
 use wn_api::spec::{Conflicts, Policy, WhenInUse, WindowsNodeConfigSpec};
 use wn_api::status::Original;
@@ -44,11 +45,19 @@ pub fn judge(
     contests: &Contests,
     now: Timestamp,
 ) -> Judged {
-    let mut judge = Judge { spec, observed, originals, contests, now, judged: Judged::default() };
+    let mut judge = Judge {
+        spec,
+        observed,
+        originals,
+        contests,
+        now,
+        judged: Judged::default(),
+    };
     judge.group(desired::ipam(), spec.calico.strict_affinity);
     // Pools before Felix: with IPIP off in Felix while a pool still says IPIP, Linux nodes lose each other.
-    if judge.pools() {
-        judge.group(desired::felix(spec, observed, originals), spec.calico.encapsulation.policy);
+    let policy = spec.calico.encapsulation.policy;
+    if judge.pools() || policy == Policy::Report {
+        judge.group(desired::felix(spec, observed, originals), policy);
     }
     judge.judged
 }
@@ -70,12 +79,22 @@ impl Judge<'_> {
 
     fn pool(&mut self, name: &str, pool: &CalicoObject) -> bool {
         let fields = desired::pool(name, self.spec.network.type_);
-        let differing: Vec<_> = fields.iter().filter(|d| !is_met(d, pool.spec.get(&d.id.field))).collect();
+        let differing: Vec<_> = fields
+            .iter()
+            .filter(|d| !is_met(d, pool.spec.get(&d.id.field)))
+            .collect();
         let policy = self.spec.calico.encapsulation.policy;
         if !differing.is_empty() && policy == Policy::Enforce {
-            let wish = fields.iter().map(|d| format!("{}: {}", d.id.field, plain(&d.value))).collect::<Vec<_>>().join(", ");
+            let wish = fields
+                .iter()
+                .map(|d| format!("{}: {}", d.id.field, plain(&d.value)))
+                .collect::<Vec<_>>()
+                .join(", ");
             if pool.managed_by_tigera {
-                self.find(Reason::PoolManagedByOperator, managed_pool(name, self.spec.network.type_.as_str()));
+                self.find(
+                    Reason::PoolManagedByOperator,
+                    managed_pool(name, self.spec.network.type_.as_str()),
+                );
                 return false;
             }
             let adopted = differing.iter().all(|d| self.holds(d));
@@ -107,30 +126,52 @@ impl Judge<'_> {
     }
 
     fn field(&mut self, desired: Desired, policy: Policy) -> Result<Wanted, ()> {
-        let object = self.observed.calico.objects.get(&(desired.id.kind, desired.id.name.clone()));
+        let object = self
+            .observed
+            .calico
+            .objects
+            .get(&(desired.id.kind, desired.id.name.clone()));
         let current = object.and_then(|o| o.spec.get(&desired.id.field)).cloned();
         if is_met(&desired, current.as_ref()) {
-            return Ok(Wanted { desired, differs: false, drifted_by: None });
+            return Ok(Wanted {
+                desired,
+                differs: false,
+                drifted_by: None,
+            });
         }
-        let owners = object.and_then(|o| o.owners.get(&desired.id.field)).map_or(&[][..], Vec::as_slice);
+        let owners = object
+            .and_then(|o| o.owners.get(&desired.id.field))
+            .map_or(&[][..], Vec::as_slice);
         let drifted_by = self.holds(&desired).then(|| managers(owners));
         if policy == Policy::Report {
             return self.refuse(Reason::ReportOnly, report(&desired, current.as_ref()));
         }
-        if let Some(owner) = owners.iter().find(|o| o.claims()).filter(|_| self.spec.calico.conflicts == Conflicts::Report) {
+        if let Some(owner) = owners
+            .iter()
+            .find(|o| o.claims())
+            .filter(|_| self.spec.calico.conflicts == Conflicts::Report)
+        {
             return self.refuse(Reason::FieldConflict, conflict(&desired, current.as_ref(), owner));
         }
-        if drifted_by.is_some() && let Some(until) = self.contests.resting_until(&desired.id, self.now) {
+        if drifted_by.is_some()
+            && let Some(until) = self.contests.resting_until(&desired.id, self.now)
+        {
             self.judged.given_up.push(desired.id.clone());
             self.judged.revisit = Some(self.judged.revisit.map_or(until, |at| at.min(until)));
             return self.refuse(Reason::Contested, contested(&desired, current.as_ref(), owners));
         }
-        Ok(Wanted { desired, differs: true, drifted_by })
+        Ok(Wanted {
+            desired,
+            differs: true,
+            drifted_by,
+        })
     }
 
     /// Did we set this field to this value before?
     fn holds(&self, desired: &Desired) -> bool {
-        self.originals.iter().any(|o| super::originals::is(o, &desired.id) && o.applied == desired.value)
+        self.originals
+            .iter()
+            .any(|o| super::originals::is(o, &desired.id) && o.applied == desired.value)
     }
 
     fn find(&mut self, reason: Reason, message: String) {
@@ -162,7 +203,16 @@ fn pool_in_use(name: &str, wish: &str) -> String {
 }
 
 fn report(desired: &Desired, current: Option<&Value>) -> String {
-    format!("{} is {}, Windows nodes need {}", desired.id, shown(current), plain(&desired.value))
+    let policy = match desired.id.kind {
+        CalicoKind::IpamConfiguration => "spec.calico.strictAffinity",
+        CalicoKind::IpPool | CalicoKind::FelixConfiguration => "spec.calico.encapsulation.policy",
+    };
+    format!(
+        "{} is {}, Windows nodes need {}: change it, or set {policy} to Enforce",
+        desired.id,
+        shown(current),
+        plain(&desired.value)
+    )
 }
 
 fn conflict(desired: &Desired, current: Option<&Value>, owner: &FieldOwner) -> String {
@@ -177,8 +227,8 @@ fn conflict(desired: &Desired, current: Option<&Value>, owner: &FieldOwner) -> S
 
 fn contested(desired: &Desired, current: Option<&Value>, owners: &[FieldOwner]) -> String {
     format!(
-        "{} is changed back to {} again and again by {}, Windows nodes need {}: stop that manager; we try again in an hour or when \
-         this object changes",
+        "{} is changed back to {} again and again by {}, Windows nodes need {}: stop that manager; the operator \
+         tries again in an hour, or when the WindowsNodeConfig changes",
         desired.id,
         shown(current),
         managers(owners),
@@ -190,7 +240,11 @@ fn managers(owners: &[FieldOwner]) -> String {
     if owners.is_empty() {
         return "an unknown manager".to_owned();
     }
-    owners.iter().map(|o| o.manager.as_str()).collect::<Vec<_>>().join(", ")
+    owners
+        .iter()
+        .map(|o| o.manager.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 pub fn shown(value: Option<&Value>) -> String {

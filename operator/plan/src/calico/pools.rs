@@ -19,7 +19,9 @@ const DEFAULT_BLOCK: i64 = 26;
 /// Every pool, by name.
 pub fn all(observed: &Observed) -> impl Iterator<Item = (&str, &CalicoObject)> {
     let objects = observed.calico.objects.iter();
-    objects.filter(|((kind, _), _)| *kind == CalicoKind::IpPool).map(|((_, name), pool)| (name.as_str(), pool))
+    objects
+        .filter(|((kind, _), _)| *kind == CalicoKind::IpPool)
+        .map(|((_, name), pool)| (name.as_str(), pool))
 }
 
 /// Enabled IPv4 pools from which a Windows node could be given a block for pods.
@@ -29,7 +31,11 @@ pub fn serving_windows(observed: &Observed) -> Vec<(&str, &CalicoObject)> {
 }
 
 fn serves(pool: &CalicoObject, nodes: &[&BTreeMap<String, String>]) -> bool {
-    let block = pool.spec.get("blockSize").and_then(Value::as_i64).unwrap_or(DEFAULT_BLOCK);
+    let block = pool
+        .spec
+        .get("blockSize")
+        .and_then(Value::as_i64)
+        .unwrap_or(DEFAULT_BLOCK);
     is_enabled_v4(pool)
         && allows_workloads(pool)
         && pool.text("assignmentMode") != "Manual"
@@ -66,7 +72,11 @@ fn windows_labels(observed: &Observed) -> Vec<&BTreeMap<String, String>> {
 pub fn in_use(observed: &Observed, pool: &CalicoObject) -> bool {
     let Some(cidr) = pool.cidr_v4() else { return false };
     let within = |block: Ipv4Net| cidr.contains(&block);
-    observed.calico.blocks.values().any(|b| b.serves_linux_pods && b.cidr.is_some_and(within))
+    observed
+        .calico
+        .blocks
+        .values()
+        .any(|b| b.serves_linux_pods && b.cidr.is_some_and(within))
 }
 
 #[cfg(test)]
@@ -82,9 +92,18 @@ mod tests {
 
     fn cluster(spec: Value) -> Observed {
         let mut observed = Observed::default();
-        observed.calico.objects.insert((CalicoKind::IpPool, "p".into()), pool(spec));
+        observed
+            .calico
+            .objects
+            .insert((CalicoKind::IpPool, "p".into()), pool(spec));
         let labels = [(labels::OS.to_owned(), labels::WINDOWS.to_owned())].into();
-        observed.nodes.insert("win-0".into(), NodeFacts { labels, ..NodeFacts::default() });
+        observed.nodes.insert(
+            "win-0".into(),
+            NodeFacts {
+                labels,
+                ..NodeFacts::default()
+            },
+        );
         observed
     }
 
@@ -101,13 +120,20 @@ mod tests {
     #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "all()"}), true)]
     #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "unreadable ~ 1"}), true)]
     fn serves_windows(#[case] spec: Value, #[case] expected: bool) {
-        assert_eq!(!serving_windows(&cluster(spec.clone())).is_empty(), expected, "{spec}");
+        assert_eq!(
+            !serving_windows(&cluster(spec.clone())).is_empty(),
+            expected,
+            "{spec}"
+        );
     }
 
     #[test]
     fn used_by_blocks_inside_the_pool_only() {
         let mut observed = cluster(json!({"cidr": "10.0.0.0/16"}));
-        let block = |cidr: &str| BlockFacts { cidr: cidr.parse().ok(), serves_linux_pods: true };
+        let block = |cidr: &str| BlockFacts {
+            cidr: cidr.parse().ok(),
+            serves_linux_pods: true,
+        };
         let the_pool = pool(json!({"cidr": "10.0.0.0/16"}));
         observed.calico.blocks.insert("b".into(), block("10.1.0.0/26"));
         assert!(!in_use(&observed, &the_pool));

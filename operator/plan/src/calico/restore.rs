@@ -16,16 +16,27 @@ pub struct Restoration {
 }
 
 /// Felix before pools, the reverse of the way in: Felix must do IPIP again before a pool asks for it.
-const ORDER: [CalicoKind; 3] = [CalicoKind::FelixConfiguration, CalicoKind::IpPool, CalicoKind::IpamConfiguration];
+const ORDER: [CalicoKind; 3] = [
+    CalicoKind::FelixConfiguration,
+    CalicoKind::IpPool,
+    CalicoKind::IpamConfiguration,
+];
 
 pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
     let mut restoration = Restoration::default();
     for kind in ORDER {
-        let mut names: Vec<_> = originals.iter().filter(|o| o.kind == kind).map(|o| o.name.as_str()).collect();
+        let mut names: Vec<_> = originals
+            .iter()
+            .filter(|o| o.kind == kind)
+            .map(|o| o.name.as_str())
+            .collect();
         names.sort_unstable();
         names.dedup();
         for name in names {
-            let fields: Vec<_> = originals.iter().filter(|o| o.kind == kind && o.name == name).collect();
+            let fields: Vec<_> = originals
+                .iter()
+                .filter(|o| o.kind == kind && o.name == name)
+                .collect();
             // An object that is gone took its fields along.
             if let Some(object) = observed.calico.objects.get(&(kind, name.to_owned())) {
                 restore_object(kind, name, &fields, object, &mut restoration);
@@ -35,7 +46,13 @@ pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
     restoration
 }
 
-fn restore_object(kind: CalicoKind, name: &str, fields: &[&Original], object: &CalicoObject, to: &mut Restoration) {
+fn restore_object(
+    kind: CalicoKind,
+    name: &str,
+    fields: &[&Original],
+    object: &CalicoObject,
+    to: &mut Restoration,
+) {
     let created = fields.iter().all(|o| o.created);
     if created && object.foreign_writers.is_empty() {
         to.writes.push(deletion(kind, name, fields, object));
@@ -43,31 +60,67 @@ fn restore_object(kind: CalicoKind, name: &str, fields: &[&Original], object: &C
     }
     if created {
         let writers = object.foreign_writers.join(", ");
-        to.left.push(format!("{} {name}: the operator created it, but {writers} wrote to it since", kind.as_str()));
+        to.left.push(format!(
+            "{} {name}: the operator created it, but {writers} wrote to it since; delete it if nothing needs it",
+            kind.as_str()
+        ));
         return;
     }
-    let (ours, changed): (Vec<_>, Vec<_>) =
-        fields.iter().copied().partition(|o| object.spec.get(&o.field) == Some(&o.applied));
+    let (ours, changed): (Vec<_>, Vec<_>) = fields
+        .iter()
+        .copied()
+        .partition(|o| object.spec.get(&o.field) == Some(&o.applied));
     let met = |o: &&Original| object.spec.get(&o.field) == o.previous.as_ref();
-    to.left.extend(changed.into_iter().filter(|o| !met(o)).map(|o| changed_since(o, object)));
-    let changes: Vec<_> = ours.into_iter().filter(|o| o.previous.as_ref() != Some(&o.applied)).map(change).collect();
+    to.left.extend(
+        changed
+            .into_iter()
+            .filter(|o| !met(o))
+            .map(|o| changed_since(o, object)),
+    );
+    let changes: Vec<_> = ours
+        .into_iter()
+        .filter(|o| o.previous.as_ref() != Some(&o.applied))
+        .map(change)
+        .collect();
     if !changes.is_empty() {
-        let spec: Map<_, _> =
-            changes.iter().map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null))).collect();
+        let spec: Map<_, _> = changes
+            .iter()
+            .map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null)))
+            .collect();
         let resource_version = object.resource_version.clone();
-        to.writes.push(Write { kind, name: name.to_owned(), action: Action::Restore { spec, resource_version }, changes });
+        to.writes.push(Write {
+            kind,
+            name: name.to_owned(),
+            action: Action::Restore {
+                spec,
+                resource_version,
+            },
+            changes,
+        });
     }
 }
 
 fn deletion(kind: CalicoKind, name: &str, fields: &[&Original], object: &CalicoObject) -> Write {
-    let action = Action::Delete { uid: object.uid.clone(), resource_version: object.resource_version.clone() };
+    let action = Action::Delete {
+        uid: object.uid.clone(),
+        resource_version: object.resource_version.clone(),
+    };
     let changes = fields.iter().copied().map(change).collect();
-    Write { kind, name: name.to_owned(), action, changes }
+    Write {
+        kind,
+        name: name.to_owned(),
+        action,
+        changes,
+    }
 }
 
 fn change(original: &Original) -> Change {
     Change {
-        id: FieldId { kind: original.kind, name: original.name.clone(), field: original.field.clone() },
+        id: FieldId {
+            kind: original.kind,
+            name: original.name.clone(),
+            field: original.field.clone(),
+        },
         from: Some(original.applied.clone()),
         to: original.previous.clone(),
         drifted_by: None,

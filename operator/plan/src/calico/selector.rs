@@ -12,7 +12,10 @@ pub fn matches(selector: &str, labels: &Labels) -> Option<bool> {
     if tokens.is_empty() {
         return Some(true);
     }
-    let mut parser = Parser { tokens: &tokens, labels };
+    let mut parser = Parser {
+        tokens: &tokens,
+        labels,
+    };
     let value = parser.or()?;
     parser.tokens.is_empty().then_some(value)
 }
@@ -40,7 +43,10 @@ fn tokens(selector: &str) -> Option<Vec<Token>> {
         } else {
             let word = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
             let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
-            (Token::Word(rest[..end].to_owned()), if end == 0 { return None } else { end })
+            (
+                Token::Word(rest[..end].to_owned()),
+                if end == 0 { return None } else { end },
+            )
         };
         found.push(token);
         rest = rest[length..].trim_start();
@@ -105,7 +111,9 @@ impl Parser<'_> {
     }
 
     fn term(&mut self) -> Option<bool> {
-        let Token::Word(name) = self.next()? else { return None };
+        let Token::Word(name) = self.next()? else {
+            return None;
+        };
         if self.take("(") {
             return self.call(&name);
         }
@@ -121,7 +129,9 @@ impl Parser<'_> {
         let value = match name {
             "all" | "global" => true,
             "has" => {
-                let Token::Word(label) = self.next()? else { return None };
+                let Token::Word(label) = self.next()? else {
+                    return None;
+                };
                 self.labels.contains_key(&label)
             }
             _ => return None,
@@ -140,10 +150,16 @@ impl Parser<'_> {
             return Some(label.is_some_and(|l| set.contains(&l)));
         }
         if self.take_word("not") {
-            let set = if self.take_word("in") { self.set()? } else { return None };
+            let set = if self.take_word("in") {
+                self.set()?
+            } else {
+                return None;
+            };
             return Some(label.is_none_or(|l| !set.contains(&l)));
         }
-        let Token::Word(operator) = self.next()? else { return None };
+        let Token::Word(operator) = self.next()? else {
+            return None;
+        };
         let with = operator == "contains" || self.take_word("with");
         let text = self.text()?;
         let test: fn(&str, &str) -> bool = match (operator.as_str(), with) {

@@ -17,7 +17,10 @@ pub fn writes(judged: &Judged, observed: &Observed, held: &[Original]) -> Vec<Wr
         }
     }
     let list = originals::next(held, judged, observed);
-    objects.into_iter().filter_map(|(kind, name)| write(kind, name, judged, observed, held, &list)).collect()
+    objects
+        .into_iter()
+        .filter_map(|(kind, name)| write(kind, name, judged, observed, held, &list))
+        .collect()
 }
 
 fn write(
@@ -31,23 +34,45 @@ fn write(
     let of_object = |w: &&Wanted| w.desired.id.kind == kind && w.desired.id.name == name;
     let wanted: Vec<_> = judged.wanted.iter().filter(of_object).collect();
     let object = observed.calico.objects.get(&(kind, name.to_owned()));
-    let mut changes: Vec<_> = wanted.iter().filter(|w| w.differs).map(|w| change(w, object)).collect();
+    let mut changes: Vec<_> = wanted
+        .iter()
+        .filter(|w| w.differs)
+        .map(|w| change(w, object))
+        .collect();
     let here = |o: &&Original| o.kind == kind && o.name == name;
-    changes.extend(held.iter().filter(here).filter_map(|o| given_back(o, judged, object)));
+    changes.extend(
+        held.iter()
+            .filter(here)
+            .filter_map(|o| given_back(o, judged, object)),
+    );
     if changes.is_empty() {
         return None;
     }
     let action = match object {
-        None => Action::Create { spec: creation(kind, &wanted) },
+        None => Action::Create {
+            spec: creation(kind, &wanted),
+        },
         Some(object) => {
-            let mut spec: Map<_, _> =
-                wanted.iter().filter(|w| holds(w, object)).map(|w| (w.desired.id.field.clone(), w.desired.value.clone())).collect();
-            let back = originals::given_back(list, judged).filter(|(id, _)| id.kind == kind && id.name == name);
+            let mut spec: Map<_, _> = wanted
+                .iter()
+                .filter(|w| holds(w, object))
+                .map(|w| (w.desired.id.field.clone(), w.desired.value.clone()))
+                .collect();
+            let back =
+                originals::given_back(list, judged).filter(|(id, _)| id.kind == kind && id.name == name);
             spec.extend(back.map(|(id, value)| (id.field, value.clone())));
-            Action::Apply { spec, resource_version: object.resource_version.clone() }
+            Action::Apply {
+                spec,
+                resource_version: object.resource_version.clone(),
+            }
         }
     };
-    Some(Write { kind, name: name.to_owned(), action, changes })
+    Some(Write {
+        kind,
+        name: name.to_owned(),
+        action,
+        changes,
+    })
 }
 
 fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {
@@ -64,7 +89,11 @@ fn given_back(original: &Original, judged: &Judged, object: Option<&CalicoObject
     let current = object?.spec.get(&original.field);
     let ours = current == Some(&original.applied) && original.previous.as_ref() != Some(&original.applied);
     (originals::lapsed(original, judged) && ours).then(|| Change {
-        id: super::FieldId { kind: original.kind, name: original.name.clone(), field: original.field.clone() },
+        id: super::FieldId {
+            kind: original.kind,
+            name: original.name.clone(),
+            field: original.field.clone(),
+        },
         from: current.cloned(),
         to: original.previous.clone(),
         drifted_by: None,
@@ -81,7 +110,10 @@ fn holds(wanted: &Wanted, object: &CalicoObject) -> bool {
 /// Calico's schema requires both booleans of an IPAM configuration; `autoAllocateBlocks` is true by
 /// Calico's own default.
 fn creation(kind: CalicoKind, wanted: &[&Wanted]) -> Map<String, Value> {
-    let mut spec: Map<_, _> = wanted.iter().map(|w| (w.desired.id.field.clone(), w.desired.value.clone())).collect();
+    let mut spec: Map<_, _> = wanted
+        .iter()
+        .map(|w| (w.desired.id.field.clone(), w.desired.value.clone()))
+        .collect();
     if kind == CalicoKind::IpamConfiguration {
         spec.insert("autoAllocateBlocks".to_owned(), json!(true));
     }

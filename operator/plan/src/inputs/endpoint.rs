@@ -12,27 +12,39 @@ pub struct Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { host, port } = self;
-        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+        if host.contains(':') {
+            write!(f, "[{host}]:{port}")
+        } else {
+            write!(f, "{host}:{port}")
+        }
     }
 }
 
 impl Endpoint {
     /// `https://host:port/path`, `host:port`, `[v6]:port` or a bare host (port `default`).
     pub fn parse(text: &str, default: i32) -> Option<Self> {
-        let rest = text.trim().split_once("://").map_or(text.trim(), |(_, rest)| rest);
+        let rest = text
+            .trim()
+            .split_once("://")
+            .map_or(text.trim(), |(_, rest)| rest);
         let authority = rest.split('/').next().filter(|a| !a.is_empty())?;
         let (host, port) = match authority.strip_prefix('[') {
             Some(v6) => {
                 let (host, rest) = v6.split_once(']')?;
                 (host, rest.strip_prefix(':'))
             }
-            None => authority.rsplit_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
+            None => authority
+                .rsplit_once(':')
+                .map_or((authority, None), |(host, port)| (host, Some(port))),
         };
         let port = match port {
             None => default,
             Some(port) => port.parse().ok().filter(|p| (1..=65535).contains(p))?,
         };
-        (!host.is_empty()).then(|| Self { host: host.to_owned(), port })
+        (!host.is_empty()).then(|| Self {
+            host: host.to_owned(),
+            port,
+        })
     }
 }
 
@@ -52,6 +64,9 @@ mod tests {
     #[case("host:70000", None)]
     #[case("", None)]
     fn parses(#[case] text: &str, #[case] expected: Option<&str>) {
-        assert_eq!(Endpoint::parse(text, 443).map(|e| e.to_string()).as_deref(), expected);
+        assert_eq!(
+            Endpoint::parse(text, 443).map(|e| e.to_string()).as_deref(),
+            expected
+        );
     }
 }

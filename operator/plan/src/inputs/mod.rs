@@ -25,7 +25,10 @@ pub struct Found<T> {
 
 impl<T> Found<T> {
     fn new(value: T, source: impl Into<String>) -> Self {
-        Self { value, source: source.into() }
+        Self {
+            value,
+            source: source.into(),
+        }
     }
 }
 
@@ -43,12 +46,20 @@ pub struct Inputs {
 const DNS_SEARCH: &str = "svc.cluster.local";
 
 pub fn discover(network: &Network, observed: &Observed) -> Inputs {
-    let search = network.cluster_dns.as_ref().map(|d| d.search.clone()).unwrap_or_default();
+    let search = network
+        .cluster_dns
+        .as_ref()
+        .map(|d| d.search.clone())
+        .unwrap_or_default();
     let mut inputs = Inputs {
         api_server: sources::api_server(network, observed),
         service_cidrs: sources::service_cidrs(network, observed),
         dns_servers: sources::dns_servers(network, observed),
-        dns_search: if search.is_empty() { vec![DNS_SEARCH.to_owned()] } else { search },
+        dns_search: if search.is_empty() {
+            vec![DNS_SEARCH.to_owned()]
+        } else {
+            search
+        },
         findings: Vec::new(),
     };
     let missing = [
@@ -57,10 +68,16 @@ pub fn discover(network: &Network, observed: &Observed) -> Inputs {
         (inputs.dns_servers.is_none(), MISSING_DNS),
     ];
     for (_, message) in missing.into_iter().filter(|(missing, _)| *missing) {
-        inputs.findings.push(Finding { reason: Reason::InputMissing, message: message.to_owned() });
+        inputs.findings.push(Finding {
+            reason: Reason::InputMissing,
+            message: message.to_owned(),
+        });
     }
     if let Some(message) = cluster_ip_problem(&inputs, observed) {
-        inputs.findings.push(Finding { reason: Reason::InputInvalid, message });
+        inputs.findings.push(Finding {
+            reason: Reason::InputInvalid,
+            message,
+        });
     }
     inputs
 }
@@ -88,16 +105,32 @@ fn cluster_ip_problem(inputs: &Inputs, observed: &Observed) -> Option<String> {
 
 /// ClusterIP of the API server's own Service.
 pub fn cluster_ip(observed: &Observed) -> Option<&str> {
-    observed.sources.get(&Source::KubernetesService)?.get("clusterIP").map(String::as_str)
+    observed
+        .sources
+        .get(&Source::KubernetesService)?
+        .get("clusterIP")
+        .map(String::as_str)
 }
 
 impl Inputs {
     pub fn status(&self) -> InputsStatus {
-        let input = |value: String, source: &str| Input { value, source: source.to_owned() };
+        let input = |value: String, source: &str| Input {
+            value,
+            source: source.to_owned(),
+        };
         InputsStatus {
-            api_server: self.api_server.as_ref().map(|f| input(f.value.to_string(), &f.source)),
-            service_cidrs: self.service_cidrs.as_ref().map(|f| input(f.value.join(","), &f.source)),
-            cluster_dns: self.dns_servers.as_ref().map(|f| input(f.value.join(","), &f.source)),
+            api_server: self
+                .api_server
+                .as_ref()
+                .map(|f| input(f.value.to_string(), &f.source)),
+            service_cidrs: self
+                .service_cidrs
+                .as_ref()
+                .map(|f| input(f.value.join(","), &f.source)),
+            cluster_dns: self
+                .dns_servers
+                .as_ref()
+                .map(|f| input(f.value.join(","), &f.source)),
         }
     }
 

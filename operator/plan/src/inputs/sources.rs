@@ -11,13 +11,22 @@ use crate::observed::{Observed, Source};
 
 pub fn api_server(network: &Network, observed: &Observed) -> Option<Found<Endpoint>> {
     if let Some(given) = &network.api_server {
-        return Some(Found::new(Endpoint { host: given.host.clone(), port: given.port }, "spec.network.apiServer"));
+        return Some(Found::new(
+            Endpoint {
+                host: given.host.clone(),
+                port: given.port,
+            },
+            "spec.network.apiServer",
+        ));
     }
     services_endpoint(observed)
         .or_else(|| from_kubeconfig(observed, Source::KubeProxyConfig, "kubeconfig.conf"))
         .or_else(|| {
             let endpoint = kubeadm(observed)?.control_plane_endpoint?;
-            Some(Found::new(Endpoint::parse(&endpoint, 6443)?, describe(Source::KubeadmConfig)))
+            Some(Found::new(
+                Endpoint::parse(&endpoint, 6443)?,
+                describe(Source::KubeadmConfig),
+            ))
         })
         .or_else(|| from_kubeconfig(observed, Source::ClusterInfo, "kubeconfig"))
         .or_else(|| endpoint_slice(observed))
@@ -27,7 +36,10 @@ fn services_endpoint(observed: &Observed) -> Option<Found<Endpoint>> {
     let data = observed.sources.get(&Source::ServicesEndpoint)?;
     let host = data.get(tigera::ENDPOINT_HOST).filter(|h| !h.is_empty())?;
     let port = data.get(tigera::ENDPOINT_PORT)?;
-    Some(Found::new(Endpoint::parse(&format!("{host}:{port}"), 443)?, describe(Source::ServicesEndpoint)))
+    Some(Found::new(
+        Endpoint::parse(&format!("{host}:{port}"), 443)?,
+        describe(Source::ServicesEndpoint),
+    ))
 }
 
 #[derive(Deserialize)]
@@ -48,13 +60,19 @@ struct Cluster {
 fn from_kubeconfig(observed: &Observed, source: Source, key: &str) -> Option<Found<Endpoint>> {
     let text = observed.sources.get(&source)?.get(key)?;
     let config: Kubeconfig = serde_saphyr::from_str(text).ok()?;
-    Some(Found::new(Endpoint::parse(&config.clusters.first()?.cluster.server, 443)?, describe(source)))
+    Some(Found::new(
+        Endpoint::parse(&config.clusters.first()?.cluster.server, 443)?,
+        describe(source),
+    ))
 }
 
 /// Last, because it names one API server, which is not highly available.
 fn endpoint_slice(observed: &Observed) -> Option<Found<Endpoint>> {
     let facts = observed.sources.get(&Source::KubernetesEndpoints)?;
-    let endpoint = Endpoint { host: facts.get("host")?.clone(), port: facts.get("port")?.parse().ok()? };
+    let endpoint = Endpoint {
+        host: facts.get("host")?.clone(),
+        port: facts.get("port")?.parse().ok()?,
+    };
     Some(Found::new(endpoint, describe(Source::KubernetesEndpoints)))
 }
 
@@ -72,12 +90,21 @@ struct Networking {
 }
 
 fn kubeadm(observed: &Observed) -> Option<ClusterConfiguration> {
-    serde_saphyr::from_str(observed.sources.get(&Source::KubeadmConfig)?.get("ClusterConfiguration")?).ok()
+    serde_saphyr::from_str(
+        observed
+            .sources
+            .get(&Source::KubeadmConfig)?
+            .get("ClusterConfiguration")?,
+    )
+    .ok()
 }
 
 pub fn service_cidrs(network: &Network, observed: &Observed) -> Option<Found<Vec<String>>> {
     if !network.service_cidrs.is_empty() {
-        return Some(Found::new(network.service_cidrs.clone(), "spec.network.serviceCIDRs"));
+        return Some(Found::new(
+            network.service_cidrs.clone(),
+            "spec.network.serviceCIDRs",
+        ));
     }
     let service_cidr = || observed.sources.get(&Source::ServiceCidr)?.get("cidrs").cloned();
     let installation = || Some(observed.installation.as_ref()?.service_cidrs.join(","));
@@ -89,19 +116,34 @@ pub fn service_cidrs(network: &Network, observed: &Observed) -> Option<Found<Vec
 
 /// The IPv4 ones of a comma-separated list: Windows with Calico has no use for the others.
 fn found_v4(list: Option<String>, source: &str) -> Option<Found<Vec<String>>> {
-    let cidrs: Vec<_> = list?.split(',').map(str::trim).filter(|c| is_cidr_v4(c)).map(str::to_owned).collect();
+    let cidrs: Vec<_> = list?
+        .split(',')
+        .map(str::trim)
+        .filter(|c| is_cidr_v4(c))
+        .map(str::to_owned)
+        .collect();
     (!cidrs.is_empty()).then(|| Found::new(cidrs, source))
 }
 
 pub fn dns_servers(network: &Network, observed: &Observed) -> Option<Found<Vec<String>>> {
-    let given = network.cluster_dns.as_ref().map(|d| &d.servers).filter(|s| !s.is_empty());
+    let given = network
+        .cluster_dns
+        .as_ref()
+        .map(|d| &d.servers)
+        .filter(|s| !s.is_empty());
     if let Some(servers) = given {
         return Some(Found::new(servers.clone(), "spec.network.clusterDNS.servers"));
     }
-    [Source::KubeDns, Source::OpenShiftDns, Source::Rke2Dns].into_iter().find_map(|source| {
-        let ip = observed.sources.get(&source)?.get("clusterIP").filter(|ip| is_ip(ip))?;
-        Some(Found::new(vec![ip.clone()], describe(source)))
-    })
+    [Source::KubeDns, Source::OpenShiftDns, Source::Rke2Dns]
+        .into_iter()
+        .find_map(|source| {
+            let ip = observed
+                .sources
+                .get(&source)?
+                .get("clusterIP")
+                .filter(|ip| is_ip(ip))?;
+            Some(Found::new(vec![ip.clone()], describe(source)))
+        })
 }
 
 /// Kind and name of a source, as a user would ask kubectl for it.
@@ -127,11 +169,19 @@ mod tests {
     use wn_api::spec::{ApiServer, NetworkType};
 
     fn network() -> Network {
-        Network { type_: NetworkType::CalicoVxlan, api_server: None, service_cidrs: vec![], cluster_dns: None }
+        Network {
+            type_: NetworkType::CalicoVxlan,
+            api_server: None,
+            service_cidrs: vec![],
+            cluster_dns: None,
+        }
     }
 
     fn facts(pairs: &[(&str, &str)]) -> SourceFacts {
-        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect()
     }
 
     /// Each source beats those after it.
@@ -139,10 +189,26 @@ mod tests {
     fn api_server_by_rank() {
         let kubeconfig = |host: &str| format!("clusters: [{{cluster: {{server: 'https://{host}:6443'}}}}]");
         let ranked = [
-            (Source::KubernetesEndpoints, facts(&[("host", "192.0.2.1"), ("port", "6443")]), "192.0.2.1:6443"),
-            (Source::ClusterInfo, facts(&[("kubeconfig", &kubeconfig("info"))]), "info:6443"),
-            (Source::KubeadmConfig, facts(&[("ClusterConfiguration", "controlPlaneEndpoint: adm:7443")]), "adm:7443"),
-            (Source::KubeProxyConfig, facts(&[("kubeconfig.conf", &kubeconfig("proxy"))]), "proxy:6443"),
+            (
+                Source::KubernetesEndpoints,
+                facts(&[("host", "192.0.2.1"), ("port", "6443")]),
+                "192.0.2.1:6443",
+            ),
+            (
+                Source::ClusterInfo,
+                facts(&[("kubeconfig", &kubeconfig("info"))]),
+                "info:6443",
+            ),
+            (
+                Source::KubeadmConfig,
+                facts(&[("ClusterConfiguration", "controlPlaneEndpoint: adm:7443")]),
+                "adm:7443",
+            ),
+            (
+                Source::KubeProxyConfig,
+                facts(&[("kubeconfig.conf", &kubeconfig("proxy"))]),
+                "proxy:6443",
+            ),
             (
                 Source::ServicesEndpoint,
                 facts(&[(tigera::ENDPOINT_HOST, "svc"), (tigera::ENDPOINT_PORT, "443")]),
@@ -154,9 +220,18 @@ mod tests {
         for (source, facts, expected) in ranked {
             observed.sources.insert(source, facts);
             let found = api_server(&network(), &observed).unwrap();
-            assert_eq!((found.value.to_string().as_str(), found.source.as_str()), (expected, describe(source)));
+            assert_eq!(
+                (found.value.to_string().as_str(), found.source.as_str()),
+                (expected, describe(source))
+            );
         }
-        let given = Network { api_server: Some(ApiServer { host: "mine".into(), port: 1 }), ..network() };
+        let given = Network {
+            api_server: Some(ApiServer {
+                host: "mine".into(),
+                port: 1,
+            }),
+            ..network()
+        };
         assert_eq!(api_server(&given, &observed).unwrap().value.to_string(), "mine:1");
     }
 
@@ -164,18 +239,32 @@ mod tests {
     fn service_cidrs_are_the_ipv4_ones() {
         let mut observed = Observed::default();
         let kubeadm = "networking: {serviceSubnet: '10.96.0.0/12,fd00::/108'}";
-        observed.sources.insert(Source::KubeadmConfig, facts(&[("ClusterConfiguration", kubeadm)]));
-        assert_eq!(service_cidrs(&network(), &observed).unwrap().value, ["10.96.0.0/12"]);
-        observed.sources.insert(Source::ServiceCidr, facts(&[("cidrs", "10.97.0.0/16")]));
-        assert_eq!(service_cidrs(&network(), &observed).unwrap().value, ["10.97.0.0/16"]);
+        observed
+            .sources
+            .insert(Source::KubeadmConfig, facts(&[("ClusterConfiguration", kubeadm)]));
+        assert_eq!(
+            service_cidrs(&network(), &observed).unwrap().value,
+            ["10.96.0.0/12"]
+        );
+        observed
+            .sources
+            .insert(Source::ServiceCidr, facts(&[("cidrs", "10.97.0.0/16")]));
+        assert_eq!(
+            service_cidrs(&network(), &observed).unwrap().value,
+            ["10.97.0.0/16"]
+        );
     }
 
     #[test]
     fn headless_dns_does_not_count() {
         let mut observed = Observed::default();
-        observed.sources.insert(Source::KubeDns, facts(&[("clusterIP", "None")]));
+        observed
+            .sources
+            .insert(Source::KubeDns, facts(&[("clusterIP", "None")]));
         assert_eq!(dns_servers(&network(), &observed), None);
-        observed.sources.insert(Source::Rke2Dns, facts(&[("clusterIP", "10.43.0.10")]));
+        observed
+            .sources
+            .insert(Source::Rke2Dns, facts(&[("clusterIP", "10.43.0.10")]));
         assert_eq!(dns_servers(&network(), &observed).unwrap().value, ["10.43.0.10"]);
     }
 }

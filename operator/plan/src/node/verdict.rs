@@ -34,7 +34,11 @@ type Check = fn(&Facts) -> Option<Failure>;
 const CHECKS: &[Check] = &[agent, proxy, network, node_ready];
 
 /// The verdict on every Windows node.
-pub fn verdicts<'a>(observed: &'a Observed, agent: &Standing, proxy: &Standing) -> Vec<(&'a str, &'a NodeFacts, Verdict)> {
+pub fn verdicts<'a>(
+    observed: &'a Observed,
+    agent: &Standing,
+    proxy: &Standing,
+) -> Vec<(&'a str, &'a NodeFacts, Verdict)> {
     let mut pods: BTreeMap<&str, Vec<&PodFacts>> = BTreeMap::new();
     for pod in observed.pods.values().filter(|p| !p.deleting) {
         pods.entry(&pod.node).or_default().push(pod);
@@ -52,7 +56,13 @@ pub fn verdicts<'a>(observed: &'a Observed, agent: &Standing, proxy: &Standing) 
 }
 
 fn verdict(facts: &Facts) -> Verdict {
-    CHECKS.iter().find_map(|check| check(facts)).map_or(Verdict::Ready, |(reason, message)| Verdict::NotReady { reason, message })
+    CHECKS
+        .iter()
+        .find_map(|check| check(facts))
+        .map_or(Verdict::Ready, |(reason, message)| Verdict::NotReady {
+            reason,
+            message,
+        })
 }
 
 /// Felix is ready: HNS was programmed once. The pod of someone else's agent is judged too if it
@@ -78,12 +88,27 @@ fn proxy(facts: &Facts) -> Option<Failure> {
     )
 }
 
-fn workload(facts: &Facts, app: App, ours: bool, [missing, not_ready]: [&'static str; 2], what: &str) -> Option<Failure> {
+fn workload(
+    facts: &Facts,
+    app: App,
+    ours: bool,
+    [missing, not_ready]: [&'static str; 2],
+    what: &str,
+) -> Option<Failure> {
     let Some(pod) = facts.pods.iter().find(|p| p.app == app) else {
-        return ours.then(|| (missing, format!("no pod of {what} runs on the node: see the DaemonSet's events")));
+        return ours.then(|| {
+            (
+                missing,
+                format!("no pod of {what} runs on the node: see the DaemonSet's events"),
+            )
+        });
     };
     (!pod.ready).then(|| {
-        let why = if pod.trouble.is_empty() { "it runs but is not ready: see its logs" } else { &pod.trouble };
+        let why = if pod.trouble.is_empty() {
+            "it runs but is not ready: see its logs"
+        } else {
+            &pod.trouble
+        };
         (not_ready, format!("the pod of {what} is not ready: {why}"))
     })
 }
@@ -91,12 +116,19 @@ fn workload(facts: &Facts, app: App, ours: bool, [missing, not_ready]: [&'static
 /// Set and cleared by calico-node (`node/pkg/lifecycle/utils`).
 fn network(facts: &Facts) -> Option<Failure> {
     facts.node.network_unavailable.then(|| {
-        (reasons::NETWORK_UNAVAILABLE, "the Node's condition NetworkUnavailable is True: Calico has not set up its network".to_owned())
+        (
+            reasons::NETWORK_UNAVAILABLE,
+            "the Node's condition NetworkUnavailable is True: Calico has not set up its network".to_owned(),
+        )
     })
 }
 
 fn node_ready(facts: &Facts) -> Option<Failure> {
-    let why = if facts.node.ready_message.is_empty() { "the kubelet does not say why" } else { &facts.node.ready_message };
+    let why = if facts.node.ready_message.is_empty() {
+        "the kubelet does not say why"
+    } else {
+        &facts.node.ready_message
+    };
     (!facts.node.ready).then(|| (reasons::NODE_NOT_READY, format!("the Node is not Ready: {why}")))
 }
 
@@ -106,12 +138,23 @@ mod tests {
     use rstest::rstest;
 
     fn pod(app: App, ready: bool, trouble: &str) -> PodFacts {
-        PodFacts { app, node: "win-0".into(), ready, deleting: false, trouble: trouble.into() }
+        PodFacts {
+            app,
+            node: "win-0".into(),
+            ready,
+            deleting: false,
+            trouble: trouble.into(),
+        }
     }
 
     fn reason(node: &NodeFacts, pods: &[PodFacts], ours: bool) -> Option<&'static str> {
         let pods: Vec<_> = pods.iter().collect();
-        match verdict(&Facts { node, pods: &pods, agent_is_ours: ours, proxy_is_ours: ours }) {
+        match verdict(&Facts {
+            node,
+            pods: &pods,
+            agent_is_ours: ours,
+            proxy_is_ours: ours,
+        }) {
             Verdict::Ready => None,
             Verdict::NotReady { reason, .. } => Some(reason),
         }
@@ -131,14 +174,21 @@ mod tests {
         #[case] ready: bool,
         #[case] expected: Option<&str>,
     ) {
-        let node = NodeFacts { ready, network_unavailable, ..NodeFacts::default() };
+        let node = NodeFacts {
+            ready,
+            network_unavailable,
+            ..NodeFacts::default()
+        };
         let pods = [pod(App::NodeAgent, agent, ""), pod(App::KubeProxy, proxy, "")];
         assert_eq!(reason(&node, &pods, true), expected);
     }
 
     #[test]
     fn a_missing_pod_matters_only_when_it_is_ours() {
-        let node = NodeFacts { ready: true, ..NodeFacts::default() };
+        let node = NodeFacts {
+            ready: true,
+            ..NodeFacts::default()
+        };
         assert_eq!(reason(&node, &[], true), Some(reasons::NODE_AGENT_MISSING));
         assert_eq!(reason(&node, &[], false), None);
     }

@@ -49,7 +49,10 @@ impl CalicoObject {
         let foreign = || entries.iter().filter(|e| !managers::is_ours(text(e, "/manager")));
         let owners_of = |field: &str| -> Vec<FieldOwner> {
             foreign()
-                .filter(|e| e.pointer("/fieldsV1/f:spec").is_some_and(|s| s.get(format!("f:{field}")).is_some()))
+                .filter(|e| {
+                    e.pointer("/fieldsV1/f:spec")
+                        .is_some_and(|s| s.get(format!("f:{field}")).is_some())
+                })
                 .map(|e| FieldOwner {
                     manager: text(e, "/manager").to_owned(),
                     applied: text(e, "/operation") == "Apply",
@@ -57,7 +60,9 @@ impl CalicoObject {
                 .collect()
         };
         let spec = object.pointer("/spec").and_then(Value::as_object);
-        let managed_by = object.pointer("/metadata/labels").and_then(|l| l.get(labels::MANAGED_BY));
+        let managed_by = object
+            .pointer("/metadata/labels")
+            .and_then(|l| l.get(labels::MANAGED_BY));
         Self {
             spec: spec
                 .into_iter()
@@ -65,7 +70,11 @@ impl CalicoObject {
                 .filter(|(k, _)| fields.contains(&k.as_str()))
                 .map(|(k, v)| (k.clone(), v.clone()))
                 .collect(),
-            owners: fields.iter().map(|f| ((*f).to_owned(), owners_of(f))).filter(|(_, o)| !o.is_empty()).collect(),
+            owners: fields
+                .iter()
+                .map(|f| ((*f).to_owned(), owners_of(f)))
+                .filter(|(_, o)| !o.is_empty())
+                .collect(),
             written_by_us: entries.iter().any(|e| managers::is_ours(text(e, "/manager"))),
             foreign_writers: foreign().map(|e| text(e, "/manager").to_owned()).collect(),
             managed_by_tigera: managed_by.and_then(Value::as_str) == Some(labels::TIGERA_OPERATOR),
@@ -91,9 +100,16 @@ impl CalicoObject {
 const fn fields_read(kind: CalicoKind) -> &'static [&'static str] {
     match kind {
         CalicoKind::IpamConfiguration => &["strictAffinity", "autoAllocateBlocks", "maxBlocksPerHost"],
-        CalicoKind::IpPool => {
-            &["cidr", "blockSize", "ipipMode", "vxlanMode", "disabled", "nodeSelector", "allowedUses", "assignmentMode"]
-        }
+        CalicoKind::IpPool => &[
+            "cidr",
+            "blockSize",
+            "ipipMode",
+            "vxlanMode",
+            "disabled",
+            "nodeSelector",
+            "allowedUses",
+            "assignmentMode",
+        ],
         CalicoKind::FelixConfiguration => &["ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"],
     }
 }
@@ -114,18 +130,24 @@ impl BlockFacts {
             return None;
         }
         let attributes: Vec<_> = items(block, "/spec/attributes").collect();
-        let windows = attributes.iter().any(|a| text(a, "/handle_id").eq_ignore_ascii_case(WINDOWS_RESERVED_HANDLE));
+        let windows = attributes
+            .iter()
+            .any(|a| text(a, "/handle_id").eq_ignore_ascii_case(WINDOWS_RESERVED_HANDLE));
         let in_use = items(block, "/spec/allocations")
             .filter_map(Value::as_u64)
             .filter_map(|i| attributes.get(usize::try_from(i).ok()?))
             .any(|a| is_pod(a));
-        Some(Self { cidr: text(block, "/spec/cidr").parse().ok(), serves_linux_pods: in_use && !windows })
+        Some(Self {
+            cidr: text(block, "/spec/cidr").parse().ok(),
+            serves_linux_pods: in_use && !windows,
+        })
     }
 }
 
 /// Tunnel addresses and released, cooling addresses are no pod's (calico-node `secondary.type`).
 fn is_pod(attribute: &Value) -> bool {
-    !text(attribute, "/secondary/type").ends_with("TunnelAddress") && attribute.get("releasedAt").is_none_or(Value::is_null)
+    !text(attribute, "/secondary/type").ends_with("TunnelAddress")
+        && attribute.get("releasedAt").is_none_or(Value::is_null)
 }
 
 /// `ClusterInformation` `default`.
@@ -153,7 +175,9 @@ pub struct MigrationFacts {
 
 impl MigrationFacts {
     pub fn read(object: &Value) -> Self {
-        Self { phase: text(object, "/status/phase").to_owned() }
+        Self {
+            phase: text(object, "/status/phase").to_owned(),
+        }
     }
 }
 
@@ -176,7 +200,10 @@ mod tests {
         assert_eq!(facts.spec.len(), 2, "fields nobody reads are not kept");
         assert_eq!(
             facts.owners["strictAffinity"],
-            [FieldOwner { manager: "argocd-controller".into(), applied: true }]
+            [FieldOwner {
+                manager: "argocd-controller".into(),
+                applied: true
+            }]
         );
         assert_eq!(facts.foreign_writers, ["Go-http-client", "argocd-controller"]);
     }
@@ -188,15 +215,31 @@ mod tests {
     #[test]
     fn a_linux_pod_makes_a_block_used() {
         let pod = json!([{"handle_id": "k8s-pod-network.1", "secondary": {"pod": "a"}}]);
-        assert!(BlockFacts::read(&block(pod.clone(), json!([0, null]))).unwrap().serves_linux_pods);
-        assert!(!BlockFacts::read(&block(pod, json!([null, null]))).unwrap().serves_linux_pods);
+        assert!(
+            BlockFacts::read(&block(pod.clone(), json!([0, null])))
+                .unwrap()
+                .serves_linux_pods
+        );
+        assert!(
+            !BlockFacts::read(&block(pod, json!([null, null])))
+                .unwrap()
+                .serves_linux_pods
+        );
     }
 
     #[test]
     fn tunnels_and_windows_blocks_are_not_linux_pods() {
         let tunnel = json!([{"handle_id": "t", "secondary": {"type": "ipipTunnelAddress"}}]);
-        assert!(!BlockFacts::read(&block(tunnel, json!([0]))).unwrap().serves_linux_pods);
+        assert!(
+            !BlockFacts::read(&block(tunnel, json!([0])))
+                .unwrap()
+                .serves_linux_pods
+        );
         let windows = json!([{"handle_id": "windows-reserved-ipam-handle"}, {"handle_id": "pod"}]);
-        assert!(!BlockFacts::read(&block(windows, json!([0, 0, 0, 1]))).unwrap().serves_linux_pods);
+        assert!(
+            !BlockFacts::read(&block(windows, json!([0, 0, 0, 1])))
+                .unwrap()
+                .serves_linux_pods
+        );
     }
 }

@@ -13,7 +13,10 @@ pub type SourceFacts = BTreeMap<String, String>;
 /// `data` of a ConfigMap.
 pub fn config_map(object: &Value) -> SourceFacts {
     let data = object.pointer("/data").and_then(Value::as_object);
-    data.into_iter().flatten().filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned()))).collect()
+    data.into_iter()
+        .flatten()
+        .filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned())))
+        .collect()
 }
 
 /// `clusterIP` of a Service.
@@ -23,12 +26,15 @@ pub fn service(object: &Value) -> SourceFacts {
 
 /// First `host` and `port` of an EndpointSlice.
 pub fn endpoint_slice(object: &Value) -> SourceFacts {
-    let host = items(object, "/endpoints").flat_map(|e| items(e, "/addresses")).find_map(Value::as_str);
+    let host = items(object, "/endpoints")
+        .flat_map(|e| items(e, "/addresses"))
+        .find_map(Value::as_str);
     let port = object.pointer("/ports/0/port").and_then(Value::as_i64);
     match (host, port) {
-        (Some(host), Some(port)) => {
-            SourceFacts::from([("host".to_owned(), host.to_owned()), ("port".to_owned(), port.to_string())])
-        }
+        (Some(host), Some(port)) => SourceFacts::from([
+            ("host".to_owned(), host.to_owned()),
+            ("port".to_owned(), port.to_string()),
+        ]),
         _ => SourceFacts::new(),
     }
 }
@@ -40,7 +46,11 @@ pub fn service_cidr(object: &Value) -> SourceFacts {
 }
 
 fn one(key: &str, value: &str) -> SourceFacts {
-    if value.is_empty() { SourceFacts::new() } else { SourceFacts::from([(key.to_owned(), value.to_owned())]) }
+    if value.is_empty() {
+        SourceFacts::new()
+    } else {
+        SourceFacts::from([(key.to_owned(), value.to_owned())])
+    }
 }
 
 /// `Installation` `default` of tigera/operator.
@@ -55,7 +65,9 @@ impl InstallationFacts {
     pub fn read(installation: &Value) -> Self {
         Self {
             windows_hns: text(installation, "/spec/calicoNetwork/windowsDataplane") == "HNS",
-            service_cidrs: items(installation, "/spec/serviceCIDRs").filter_map(|c| c.as_str().map(str::to_owned)).collect(),
+            service_cidrs: items(installation, "/spec/serviceCIDRs")
+                .filter_map(|c| c.as_str().map(str::to_owned))
+                .collect(),
         }
     }
 }

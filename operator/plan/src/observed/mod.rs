@@ -29,7 +29,10 @@ pub type Key = (String, String);
 pub enum Config {
     Readable(Box<WindowsNodeConfig>),
     /// The stored object does not fit our types (a newer version wrote it): the reason, for the status.
-    Unreadable { generation: i64, message: String },
+    Unreadable {
+        generation: i64,
+        message: String,
+    },
 }
 
 /// Everything that is known of the cluster.
@@ -118,15 +121,26 @@ fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
 
 /// A boolean at a JSON pointer, or false.
 fn flag(value: &Value, pointer: &str) -> bool {
-    value.pointer(pointer).and_then(Value::as_bool).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_bool)
+        .unwrap_or_default()
 }
 
 /// A small integer at a JSON pointer, or 0.
 fn number(value: &Value, pointer: &str) -> i32 {
-    value.pointer(pointer).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok()).unwrap_or_default()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_i64)
+        .and_then(|n| i32::try_from(n).ok())
+        .unwrap_or_default()
 }
 
 /// The items of the array at a JSON pointer.
 fn items<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
-    value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
+    value
+        .pointer(pointer)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }

@@ -40,7 +40,10 @@ impl NodeFacts {
             kubelet_version: text(node, "/status/nodeInfo/kubeletVersion").to_owned(),
             container_runtime: text(node, "/status/nodeInfo/containerRuntimeVersion").to_owned(),
             ready: ready.is_some_and(is_true),
-            ready_message: ready.filter(|c| !is_true(c)).map(|c| text(c, "/message").to_owned()).unwrap_or_default(),
+            ready_message: ready
+                .filter(|c| !is_true(c))
+                .map(|c| text(c, "/message").to_owned())
+                .unwrap_or_default(),
             network_unavailable: condition("NetworkUnavailable").is_some_and(is_true),
         }
     }
@@ -64,7 +67,10 @@ pub struct WindowsBuild {
 
 impl WindowsBuild {
     pub fn parse(kernel_version: &str) -> Option<Self> {
-        let mut parts = kernel_version.strip_prefix("10.0.")?.split('.').map(|p| p.parse::<u32>().ok());
+        let mut parts = kernel_version
+            .strip_prefix("10.0.")?
+            .split('.')
+            .map(|p| p.parse::<u32>().ok());
         let build = parts.next()??;
         let ubr = parts.next().flatten();
         parts.next().is_none().then_some(Self { build, ubr })

@@ -32,28 +32,37 @@ impl DaemonSetFacts {
             return None;
         }
         let app = images(daemon_set).find_map(app_of_image)?;
-        let managed_by = daemon_set.pointer("/metadata/labels").and_then(|l| l.get(labels::MANAGED_BY));
+        let managed_by = daemon_set
+            .pointer("/metadata/labels")
+            .and_then(|l| l.get(labels::MANAGED_BY));
         Some(Self {
             app,
             ours: managed_by.and_then(Value::as_str) == Some(names::OPERATOR),
             desired: number(daemon_set, "/status/desiredNumberScheduled"),
             updated: number(daemon_set, "/status/updatedNumberScheduled"),
             ready: number(daemon_set, "/status/numberReady"),
-            current: daemon_set.pointer("/status/observedGeneration") == daemon_set.pointer("/metadata/generation"),
+            current: daemon_set.pointer("/status/observedGeneration")
+                == daemon_set.pointer("/metadata/generation"),
         })
     }
 }
 
 fn targets_windows(daemon_set: &Value) -> bool {
     let spec = "/spec/template/spec";
-    let selector = daemon_set.pointer(&format!("{spec}/nodeSelector")).and_then(|s| s.get(labels::OS));
-    let affinity = format!("{spec}/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+    let selector = daemon_set
+        .pointer(&format!("{spec}/nodeSelector"))
+        .and_then(|s| s.get(labels::OS));
+    let affinity = format!(
+        "{spec}/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms"
+    );
     selector.and_then(Value::as_str) == Some(labels::WINDOWS)
-        || items(daemon_set, &affinity).flat_map(|term| items(term, "/matchExpressions")).any(|e| {
-            text(e, "/key") == labels::OS
-                && text(e, "/operator") == "In"
-                && items(e, "/values").any(|v| v == labels::WINDOWS)
-        })
+        || items(daemon_set, &affinity)
+            .flat_map(|term| items(term, "/matchExpressions"))
+            .any(|e| {
+                text(e, "/key") == labels::OS
+                    && text(e, "/operator") == "In"
+                    && items(e, "/values").any(|v| v == labels::WINDOWS)
+            })
 }
 
 fn images(daemon_set: &Value) -> impl Iterator<Item = &str> {
@@ -66,7 +75,12 @@ fn images(daemon_set: &Value) -> impl Iterator<Item = &str> {
 fn app_of_image(image: &str) -> Option<App> {
     let path = image.split('@').next().unwrap_or(image);
     let mut elements = path.rsplit('/');
-    let name = elements.next().unwrap_or_default().split(':').next().unwrap_or_default();
+    let name = elements
+        .next()
+        .unwrap_or_default()
+        .split(':')
+        .next()
+        .unwrap_or_default();
     match (name, elements.next()) {
         ("node-windows" | "calico-node", _) | ("windows", Some("calico")) => Some(App::NodeAgent),
         (name, _) if name.contains("kube-proxy") => Some(App::KubeProxy),
@@ -87,18 +101,27 @@ pub struct PodFacts {
 
 impl PodFacts {
     pub fn read(pod: &Value) -> Option<Self> {
-        let app = match pod.pointer("/metadata/labels").and_then(|l| l.get(labels::K8S_APP))?.as_str()? {
+        let app = match pod
+            .pointer("/metadata/labels")
+            .and_then(|l| l.get(labels::K8S_APP))?
+            .as_str()?
+        {
             names::node_agent::DAEMON_SET => App::NodeAgent,
             names::kube_proxy::DAEMON_SET => App::KubeProxy,
             _ => return None,
         };
-        let ready = items(pod, "/status/conditions").any(|c| text(c, "/type") == "Ready" && text(c, "/status") == "True");
+        let ready = items(pod, "/status/conditions")
+            .any(|c| text(c, "/type") == "Ready" && text(c, "/status") == "True");
         Some(Self {
             app,
             node: text(pod, "/spec/nodeName").to_owned(),
             ready,
             deleting: pod.pointer("/metadata/deletionTimestamp").is_some(),
-            trouble: if ready { String::new() } else { trouble(pod).unwrap_or_default() },
+            trouble: if ready {
+                String::new()
+            } else {
+                trouble(pod).unwrap_or_default()
+            },
         })
     }
 }
@@ -119,7 +142,11 @@ fn container_trouble(status: &Value) -> Option<String> {
         .filter(|m| !m.is_empty())
         .unwrap_or_else(|| text(status, "/state/waiting/message"));
     let last = first_line(last);
-    Some(if last.is_empty() { format!("{name}: {waiting}") } else { format!("{name}: {waiting}: {last}") })
+    Some(if last.is_empty() {
+        format!("{name}: {waiting}")
+    } else {
+        format!("{name}: {waiting}: {last}")
+    })
 }
 
 /// One bounded line: a message in a status must not grow with what a container printed, nor change with
@@ -127,7 +154,11 @@ fn container_trouble(status: &Value) -> Option<String> {
 fn first_line(text: &str) -> String {
     const LIMIT: usize = 200;
     let line = text.trim().lines().next().unwrap_or_default();
-    if line.starts_with("back-off ") { String::new() } else { line.chars().take(LIMIT).collect() }
+    if line.starts_with("back-off ") {
+        String::new()
+    } else {
+        line.chars().take(LIMIT).collect()
+    }
 }
 
 #[cfg(test)]
@@ -170,6 +201,9 @@ mod tests {
             }]},
         });
         let facts = PodFacts::read(&pod).unwrap();
-        assert_eq!(facts.trouble, "kube-proxy: CrashLoopBackOff: source-vip flag not set");
+        assert_eq!(
+            facts.trouble,
+            "kube-proxy: CrashLoopBackOff: source-vip flag not set"
+        );
     }
 }

@@ -31,15 +31,27 @@ impl Status {
 
 impl Verdict {
     pub fn yes(reason: Reason, message: impl Into<String>) -> Self {
-        Self { status: Status::True, reason, message: message.into() }
+        Self {
+            status: Status::True,
+            reason,
+            message: message.into(),
+        }
     }
 
     pub fn no(reason: Reason, message: impl Into<String>) -> Self {
-        Self { status: Status::False, reason, message: message.into() }
+        Self {
+            status: Status::False,
+            reason,
+            message: message.into(),
+        }
     }
 
     fn unknown(reason: Reason, message: impl Into<String>) -> Self {
-        Self { status: Status::Unknown, reason, message: message.into() }
+        Self {
+            status: Status::Unknown,
+            reason,
+            message: message.into(),
+        }
     }
 
     pub fn is_true(&self) -> bool {
@@ -51,13 +63,23 @@ impl Verdict {
 pub type Verdicts = [Verdict; 8];
 
 pub fn set(old: &[Condition], generation: Option<i64>, verdicts: Verdicts, now: Timestamp) -> Vec<Condition> {
-    types::ALL.iter().zip(verdicts).map(|(type_, verdict)| condition(old, type_, generation, verdict, now)).collect()
+    types::ALL
+        .iter()
+        .zip(verdicts)
+        .map(|(type_, verdict)| condition(old, type_, generation, verdict, now))
+        .collect()
 }
 
 /// The API server refuses longer messages.
 const LONGEST_MESSAGE: usize = 32_768;
 
-fn condition(old: &[Condition], type_: &str, generation: Option<i64>, verdict: Verdict, now: Timestamp) -> Condition {
+fn condition(
+    old: &[Condition],
+    type_: &str,
+    generation: Option<i64>,
+    verdict: Verdict,
+    now: Timestamp,
+) -> Condition {
     let status = verdict.status.as_str();
     let same = old.iter().find(|c| c.type_ == type_ && c.status == status);
     Condition {
@@ -66,7 +88,8 @@ fn condition(old: &[Condition], type_: &str, generation: Option<i64>, verdict: V
         reason: verdict.reason.as_str().to_owned(),
         message: verdict.message.chars().take(LONGEST_MESSAGE).collect(),
         observed_generation: generation,
-        last_transition_time: same.map_or_else(|| Time(to_the_second(now)), |c| c.last_transition_time.clone()),
+        last_transition_time: same
+            .map_or_else(|| Time(to_the_second(now)), |c| c.last_transition_time.clone()),
     }
 }
 
@@ -77,10 +100,18 @@ fn to_the_second(now: Timestamp) -> Timestamp {
 
 /// A refused spec: what was true of the cluster is no longer looked at.
 pub fn invalid(old: &[Condition], generation: Option<i64>, message: &str, now: Timestamp) -> Vec<Condition> {
-    let unknown = || Verdict::unknown(Reason::InvalidSpec, "not looked at while the spec is refused: see Stalled");
+    let unknown = || {
+        Verdict::unknown(
+            Reason::InvalidSpec,
+            "not looked at while the spec is refused: see Stalled",
+        )
+    };
     let verdicts = [
         Verdict::no(Reason::InvalidSpec, message),
-        Verdict::no(Reason::InvalidSpec, "nothing is written while the spec is refused"),
+        Verdict::no(
+            Reason::InvalidSpec,
+            "nothing is written while the spec is refused",
+        ),
         Verdict::yes(Reason::InvalidSpec, message),
         unknown(),
         unknown(),
@@ -92,7 +123,12 @@ pub fn invalid(old: &[Condition], generation: Option<i64>, message: &str, now: T
 }
 
 /// The CR is being deleted.
-pub fn restoring(old: &[Condition], generation: Option<i64>, message: &str, now: Timestamp) -> Vec<Condition> {
+pub fn restoring(
+    old: &[Condition],
+    generation: Option<i64>,
+    message: &str,
+    now: Timestamp,
+) -> Vec<Condition> {
     let unknown = || Verdict::unknown(Reason::Restoring, "not looked at while the cluster is given back");
     let verdicts = [
         Verdict::no(Reason::Restoring, message),

@@ -36,11 +36,22 @@ fn calico(plan: &Plan, applied: &Applied) -> Condition {
     let observing = !plan.write && !plan.calico.writes.is_empty();
     found.unwrap_or_else(|| {
         if observing {
-            let changes = plan.calico.writes.iter().flat_map(|w| &w.changes).map(super::describe);
+            let changes = plan
+                .calico
+                .writes
+                .iter()
+                .flat_map(|w| &w.changes)
+                .map(super::describe);
             let changes = changes.collect::<Vec<_>>().join("; ");
-            Condition::no(Reason::ObserveOnly, format!("mode is Observe; Manage would set {changes}"))
+            Condition::no(
+                Reason::ObserveOnly,
+                format!("mode is Observe; Manage would set {changes}"),
+            )
         } else {
-            Condition::yes(Reason::AsExpected, "IPAM configuration, IP pools and Felix are as Windows nodes need them")
+            Condition::yes(
+                Reason::AsExpected,
+                "IPAM configuration, IP pools and Felix are as Windows nodes need them",
+            )
         }
     })
 }
@@ -57,13 +68,20 @@ fn findings(found: &[Finding]) -> Option<Condition> {
     Some(Condition::no(first.reason, messages.join("; ")))
 }
 
-fn workload(workload: &WorkloadPlan, app: App, observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
+fn workload(
+    workload: &WorkloadPlan,
+    app: App,
+    observed: &Observed,
+    plan: &Plan,
+    applied: &Applied,
+) -> Condition {
     let (part, name) = match app {
         App::NodeAgent => (Part::NodeAgent, wn_api::names::node_agent::DAEMON_SET),
         App::KubeProxy => (Part::KubeProxy, wn_api::names::kube_proxy::DAEMON_SET),
     };
     if let Standing::External { by } = &workload.standing {
-        return failed(applied, part).unwrap_or_else(|| Condition::yes(Reason::External, format!("not ours to run: {by}")));
+        return failed(applied, part)
+            .unwrap_or_else(|| Condition::yes(Reason::External, format!("not ours to run: {by}")));
     }
     if let Some(Finding { reason, message }) = &workload.blocked {
         return Condition::no(*reason, message.clone());
@@ -71,28 +89,46 @@ fn workload(workload: &WorkloadPlan, app: App, observed: &Observed, plan: &Plan,
     if let Some(failed) = failed(applied, part) {
         return failed;
     }
-    let noted = |text: &str| workload.note.as_ref().map_or_else(|| text.to_owned(), |note| format!("{text}; {note}"));
+    let noted = |text: &str| {
+        workload
+            .note
+            .as_ref()
+            .map_or_else(|| text.to_owned(), |note| format!("{text}; {note}"))
+    };
     if !plan.write && plan.objects.iter().any(|o| o.object.name == name) {
-        return Condition::no(Reason::ObserveOnly, format!("mode is Observe; Manage would apply DaemonSet {name}"));
+        return Condition::no(
+            Reason::ObserveOnly,
+            format!("mode is Observe; Manage would apply DaemonSet {name}"),
+        );
     }
     if observed.nodes.is_empty() {
-        return Condition::yes(Reason::NoWindowsNodes, noted("the DaemonSet waits for the first Windows node"));
+        return Condition::yes(
+            Reason::NoWindowsNodes,
+            noted("the DaemonSet waits for the first Windows node"),
+        );
     }
     let place = (observed.namespace.clone(), name.to_owned());
-    let rolled_out = observed.daemon_sets.get(&place).is_some_and(|d| {
-        d.current && d.desired > 0 && d.updated == d.desired && d.ready == d.desired
-    });
+    let rolled_out = observed
+        .daemon_sets
+        .get(&place)
+        .is_some_and(|d| d.current && d.desired > 0 && d.updated == d.desired && d.ready == d.desired);
     if rolled_out && applied.objects.iter().all(|o| o.name != name) {
         Condition::yes(Reason::AsExpected, noted("every pod is updated and ready"))
     } else {
-        let message = format!("not every pod of DaemonSet {}/{name} is updated and ready: see status.nodes", observed.namespace);
+        let message = format!(
+            "not every pod of DaemonSet {}/{name} is updated and ready: see status.nodes",
+            observed.namespace
+        );
         Condition::no(Reason::RolloutIncomplete, noted(&message))
     }
 }
 
 fn node_condition(nodes: &[NodeVerdict]) -> Condition {
     if nodes.is_empty() {
-        return Condition::yes(Reason::NoWindowsNodes, "the cluster has no node with kubernetes.io/os=windows");
+        return Condition::yes(
+            Reason::NoWindowsNodes,
+            "the cluster has no node with kubernetes.io/os=windows",
+        );
     }
     let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
     for (name, _, verdict) in nodes {
@@ -109,7 +145,11 @@ fn node_condition(nodes: &[NodeVerdict]) -> Condition {
     causes.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
     let cause = |(reason, names): &(&str, Vec<&str>)| {
         let noun = if names.len() == 1 { "node" } else { "nodes" };
-        format!("{} {noun}: {reason} ({})", names.len(), names_of(names.iter().copied()))
+        format!(
+            "{} {noun}: {reason} ({})",
+            names.len(),
+            names_of(names.iter().copied())
+        )
     };
     let message = causes.iter().take(3).map(cause).collect::<Vec<_>>().join("; ");
     Condition::no(Reason::NodesNotReady, format!("{message}; see status.nodes"))
@@ -119,9 +159,10 @@ fn node_condition(nodes: &[NodeVerdict]) -> Condition {
 fn ready(concerns: &[&Condition]) -> Condition {
     match concerns.iter().find(|c| !c.is_true()) {
         Some(concern) => Condition::no(concern.reason, concern.message.clone()),
-        None if concerns.iter().any(|c| c.reason == Reason::NoWindowsNodes) => {
-            Condition::yes(Reason::NoWindowsNodes, "everything is in place for the first Windows node")
-        }
+        None if concerns.iter().any(|c| c.reason == Reason::NoWindowsNodes) => Condition::yes(
+            Reason::NoWindowsNodes,
+            "everything is in place for the first Windows node",
+        ),
         None => Condition::yes(Reason::AsExpected, "every Windows node is ready"),
     }
 }

@@ -7,7 +7,7 @@ mod judge;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use wn_api::WindowsNodeConfig;
-use wn_api::names::NODE_LIST_LIMIT;
+use wn_api::names::{NODE_LIST_LIMIT, tigera};
 use wn_api::status::{CalicoStatus, NodeStatus, NodesStatus, WindowsNodeConfigStatus, WorkloadStatus};
 
 use crate::applied::Applied;
@@ -24,18 +24,34 @@ use conditions::Verdicts;
 type NodeVerdict<'a> = (&'a str, &'a NodeFacts, Verdict);
 
 /// A refused spec: says why, and keeps everything else as it was, because nothing was touched.
-pub fn refused(config: &WindowsNodeConfig, violations: &[Violation], now: Timestamp) -> WindowsNodeConfigStatus {
-    let message = violations.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+pub fn refused(
+    config: &WindowsNodeConfig,
+    violations: &[Violation],
+    now: Timestamp,
+) -> WindowsNodeConfigStatus {
+    let message = violations
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("; ");
     let old = config.status.clone().unwrap_or_default();
     let conditions = conditions::invalid(&old.conditions, config.metadata.generation, &message, now);
-    WindowsNodeConfigStatus { observed_generation: config.metadata.generation, conditions, ..old }
+    WindowsNodeConfigStatus {
+        observed_generation: config.metadata.generation,
+        conditions,
+        ..old
+    }
 }
 
 /// The status while the cluster is given back.
 pub fn restoring(config: &WindowsNodeConfig, message: &str, now: Timestamp) -> WindowsNodeConfigStatus {
     let old = config.status.clone().unwrap_or_default();
     let conditions = conditions::restoring(&old.conditions, config.metadata.generation, message, now);
-    WindowsNodeConfigStatus { observed_generation: config.metadata.generation, conditions, ..old }
+    WindowsNodeConfigStatus {
+        observed_generation: config.metadata.generation,
+        conditions,
+        ..old
+    }
 }
 
 /// The status after a plan was applied, or only made (mode `Observe`).
@@ -63,12 +79,27 @@ pub fn build(
 
 /// What is kept for the day of deletion is stored by itself, before the first write: see `with_originals`.
 fn calico_status(config: &WindowsNodeConfig, observed: &Observed, plan: &Plan) -> CalicoStatus {
-    let held = || config.status.as_ref().and_then(|s| s.calico.as_ref()).map(|c| c.originals.clone()).unwrap_or_default();
-    let version = observed.calico.cluster_information.as_ref().map(|c| c.calico_version.clone());
+    let held = || {
+        config
+            .status
+            .as_ref()
+            .and_then(|s| s.calico.as_ref())
+            .map(|c| c.originals.clone())
+            .unwrap_or_default()
+    };
+    let version = observed
+        .calico
+        .cluster_information
+        .as_ref()
+        .map(|c| c.calico_version.clone());
     CalicoStatus {
         api: plan.calico.form,
         version: version.filter(|v| !v.is_empty()),
-        originals: if plan.write { plan.calico.originals.clone() } else { held() },
+        originals: if plan.write {
+            plan.calico.originals.clone()
+        } else {
+            held()
+        },
     }
 }
 
@@ -80,12 +111,18 @@ pub fn with_originals(config: &WindowsNodeConfig, plan: &Plan) -> Option<Windows
         return None;
     }
     calico.originals = plan.calico.originals.clone();
-    Some(WindowsNodeConfigStatus { calico: Some(calico), ..status })
+    Some(WindowsNodeConfigStatus {
+        calico: Some(calico),
+        ..status
+    })
 }
 
 fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> WorkloadStatus {
     let ours = plan.standing == Standing::Managed;
-    let running = observed.daemon_sets.iter().find(|(_, facts)| facts.app == app && facts.ours == ours);
+    let running = observed
+        .daemon_sets
+        .iter()
+        .find(|(_, facts)| facts.app == app && facts.ours == ours);
     let counts = running.map(|(_, facts)| facts);
     WorkloadStatus {
         management: plan.standing.as_str().to_owned(),
@@ -110,8 +147,18 @@ fn nodes_status(nodes: &[NodeVerdict]) -> NodesStatus {
     // The observed nodes come by name; a stable sort keeps that order within each half.
     let mut sorted: Vec<_> = nodes.iter().collect();
     sorted.sort_by_key(|(_, _, verdict)| verdict.is_ready());
-    let list: Vec<_> = sorted.into_iter().take(NODE_LIST_LIMIT).map(node_status).collect();
-    NodesStatus { summary: format!("{ready}/{total}"), total, ready, omitted: total - count(list.len()), list }
+    let list: Vec<_> = sorted
+        .into_iter()
+        .take(NODE_LIST_LIMIT)
+        .map(node_status)
+        .collect();
+    NodesStatus {
+        summary: format!("{ready}/{total}"),
+        total,
+        ready,
+        omitted: total - count(list.len()),
+        list,
+    }
 }
 
 fn node_status((name, facts, verdict): &NodeVerdict) -> NodeStatus {
@@ -133,18 +180,47 @@ fn node_status((name, facts, verdict): &NodeVerdict) -> NodeStatus {
 /// One line a change, for mode `Observe`.
 fn pending(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<_> = plan.calico.writes.iter().flat_map(calico_lines).collect();
-    lines.extend(plan.objects.iter().map(|o| format!("apply {:?} {}/{}", o.object.kind, o.object.namespace, o.object.name)));
-    lines.extend(plan.deletions.iter().map(|o| format!("delete {:?} {}/{}", o.kind, o.namespace, o.name)));
+    lines.extend(plan.objects.iter().map(|o| {
+        format!(
+            "apply {:?} {}/{}",
+            o.object.kind, o.object.namespace, o.object.name
+        )
+    }));
+    lines.extend(plan.services_endpoint.iter().map(|_| {
+        format!(
+            "create ConfigMap {}/{}",
+            tigera::NAMESPACE,
+            tigera::SERVICES_ENDPOINT
+        )
+    }));
+    lines.extend(
+        plan.deletions
+            .iter()
+            .map(|o| format!("delete {:?} {}/{}", o.kind, o.namespace, o.name)),
+    );
     lines
 }
 
 fn calico_lines(write: &Write) -> Vec<String> {
-    let verb = if matches!(write.action, Action::Create { .. }) { "create with" } else { "set" };
-    write.changes.iter().map(|c| format!("{verb} {}", describe(c))).collect()
+    let verb = if matches!(write.action, Action::Create { .. }) {
+        "create with"
+    } else {
+        "set"
+    };
+    write
+        .changes
+        .iter()
+        .map(|c| format!("{verb} {}", describe(c)))
+        .collect()
 }
 
 /// `IPPool default-ipv4-ippool spec.ipipMode from Always to Never`.
 pub fn describe(change: &Change) -> String {
     let shown = calico::shown;
-    format!("{} from {} to {}", change.id, shown(change.from.as_ref()), shown(change.to.as_ref()))
+    format!(
+        "{} from {} to {}",
+        change.id,
+        shown(change.from.as_ref()),
+        shown(change.to.as_ref())
+    )
 }

@@ -19,18 +19,28 @@ pub fn violations(spec: &KubeProxy, observed: &Observed) -> Vec<Violation> {
 
 fn version(spec: &KubeProxy, observed: &Observed) -> Vec<Violation> {
     const PATH: &str = "spec.kubeProxy.version";
-    let Some(text) = &spec.version else { return Vec::new() };
+    let Some(text) = &spec.version else {
+        return Vec::new();
+    };
     let version: Version = match text.parse() {
         Ok(version) => version,
         Err(error) => return vec![Violation::new(PATH, format!("{error}"))],
     };
-    let Some(server) = &observed.kubernetes else { return Vec::new() };
+    let Some(server) = &observed.kubernetes else {
+        return Vec::new();
+    };
     let (proxy, api) = ((version.major, version.minor), (server.major, server.minor));
     let rule = "kube-proxy must not be newer than the API server, nor more than three minors older";
     if proxy > api {
-        vec![Violation::new(PATH, format!("{version} is newer than the API server ({server}): {rule}"))]
+        vec![Violation::new(
+            PATH,
+            format!("{version} is newer than the API server ({server}): {rule}"),
+        )]
     } else if version.major != server.major || version.minor + OLDEST < server.minor {
-        vec![Violation::new(PATH, format!("{version} is too old for the API server ({server}): {rule}"))]
+        vec![Violation::new(
+            PATH,
+            format!("{version} is too old for the API server ({server}): {rule}"),
+        )]
     } else {
         Vec::new()
     }
@@ -60,7 +70,10 @@ fn gates(spec: &KubeProxy) -> Vec<Violation> {
             "is on since Kubernetes 1.20 and removed in later versions: remove the gate",
         ));
     }
-    let bad = spec.feature_gates.keys().filter(|g| g.is_empty() || !g.chars().all(|c| c.is_ascii_alphanumeric()));
+    let bad = spec
+        .feature_gates
+        .keys()
+        .filter(|g| g.is_empty() || !g.chars().all(|c| c.is_ascii_alphanumeric()));
     found.extend(bad.map(|g| Violation::new(path(g), format!("{g:?} is not the name of a feature gate"))));
     found
 }
@@ -71,15 +84,27 @@ fn extra_args(arguments: &[String]) -> Vec<Violation> {
     let mut seen: Vec<&str> = Vec::new();
     for (i, argument) in arguments.iter().enumerate() {
         let Some((name, _)) = argument.strip_prefix("--").and_then(|a| a.split_once('=')) else {
-            found.push(Violation::new(path(i), format!("{argument:?} is not of the form --name=value")));
+            found.push(Violation::new(
+                path(i),
+                format!("{argument:?} is not of the form --name=value"),
+            ));
             continue;
         };
         if MANAGED_FLAGS.contains(&name) {
-            found.push(Violation::new(path(i), format!("--{name} is set by the operator: remove it{}", instead(name))));
+            found.push(Violation::new(
+                path(i),
+                format!("--{name} is set by the operator: remove it{}", instead(name)),
+            ));
         } else if !is_flag(name) {
-            found.push(Violation::new(path(i), format!("{name:?} is not the name of a flag")));
+            found.push(Violation::new(
+                path(i),
+                format!("{name:?} is not the name of a flag"),
+            ));
         } else if argument.contains(['\n', '\r', '"', '\'', '`', '$']) {
-            found.push(Violation::new(path(i), "must not contain quotes, backticks, dollar signs or line breaks"));
+            found.push(Violation::new(
+                path(i),
+                "must not contain quotes, backticks, dollar signs or line breaks",
+            ));
         } else if seen.contains(&name) {
             found.push(Violation::new(path(i), format!("--{name} is given twice")));
         }
@@ -89,7 +114,10 @@ fn extra_args(arguments: &[String]) -> Vec<Violation> {
 }
 
 fn is_flag(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
 }
 
 /// Where the same is said in the spec.

@@ -4,6 +4,7 @@
 mod images;
 mod kube_proxy;
 mod network;
+mod pods;
 
 use std::fmt;
 
@@ -20,7 +21,10 @@ pub struct Violation {
 
 impl Violation {
     fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), message: message.into() }
+        Self {
+            path: path.into(),
+            message: message.into(),
+        }
     }
 }
 
@@ -40,9 +44,17 @@ impl<'a> Valid<'a> {
     }
 }
 
-pub fn validate<'a>(spec: &'a WindowsNodeConfigSpec, observed: &Observed) -> Result<Valid<'a>, Vec<Violation>> {
+pub fn validate<'a>(
+    spec: &'a WindowsNodeConfigSpec,
+    observed: &Observed,
+) -> Result<Valid<'a>, Vec<Violation>> {
     let mut found = network::violations(spec, observed);
     found.extend(kube_proxy::violations(&spec.kube_proxy, observed));
     found.extend(images::violations(spec));
-    if found.is_empty() { Ok(Valid(spec)) } else { Err(found) }
+    found.extend(pods::violations(spec));
+    if found.is_empty() {
+        Ok(Valid(spec))
+    } else {
+        Err(found)
+    }
 }

@@ -27,27 +27,59 @@ fn api_server(given: &ApiServer, observed: &Observed) -> Vec<Violation> {
     let host = given.host.as_str();
     let mut found = Vec::new();
     if host.trim().is_empty() {
-        found.push(Violation::new(HOST, "is empty: give the host name or IP address of the API server, or remove apiServer"));
+        found.push(Violation::new(
+            HOST,
+            "is empty: give the host name or IP address of the API server, or remove apiServer",
+        ));
     } else if host.contains("://") {
         let bare = host.rsplit("://").next().unwrap_or_default();
-        found.push(Violation::new(HOST, format!("{host:?} has a scheme: write only the host, e.g. {bare:?}")));
+        found.push(Violation::new(
+            HOST,
+            format!("{host:?} has a scheme: write only the host, e.g. {bare:?}"),
+        ));
     } else if host.contains('/') || host.contains(char::is_whitespace) {
-        found.push(Violation::new(HOST, format!("{host:?} is not a host name or an IP address")));
+        found.push(Violation::new(
+            HOST,
+            format!("{host:?} is not a host name or an IP address"),
+        ));
     } else if host.contains(':') && !is_ip(host) {
-        found.push(Violation::new(HOST, format!("{host:?} has a port: write the port in spec.network.apiServer.port")));
-    } else if cluster_ip(observed) == Some(host) || host.starts_with("kubernetes.default") {
+        found.push(Violation::new(
+            HOST,
+            format!("{host:?} has a port: write the port in spec.network.apiServer.port"),
+        ));
+    } else if !is_ip(host) && !is_host(host) {
+        found.push(Violation::new(
+            HOST,
+            format!("{host:?} is not a host name or an IP address"),
+        ));
+    } else if cluster_ip(observed) == Some(host) || is_service_name(host) {
         found.push(Violation::new(
             HOST,
             format!(
-                "{host} is the ClusterIP Service default/kubernetes, which Windows nodes cannot reach before kube-proxy runs: give the \
+                "{host} is Service default/kubernetes, a ClusterIP, which Windows nodes cannot reach before kube-proxy runs: give the \
                  API server's real address"
             ),
         ));
     }
     if !(1..=65535).contains(&given.port) {
-        found.push(Violation::new("spec.network.apiServer.port", format!("{} is not a TCP port: 1 to 65535", given.port)));
+        found.push(Violation::new(
+            "spec.network.apiServer.port",
+            format!("{} is not a TCP port: 1 to 65535", given.port),
+        ));
     }
     found
+}
+
+/// A DNS name. One that ends in a number is a mistyped IP address: no top-level domain does.
+fn is_host(text: &str) -> bool {
+    let last = text.rsplit('.').next().unwrap_or_default();
+    text.len() <= 253 && is_domain(&text.to_ascii_lowercase()) && !last.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn is_service_name(host: &str) -> bool {
+    host == "kubernetes.default"
+        || host == "kubernetes.default.svc"
+        || host.starts_with("kubernetes.default.svc.")
 }
 
 fn service_cidrs(cidrs: &[String]) -> Vec<Violation> {
@@ -56,15 +88,29 @@ fn service_cidrs(cidrs: &[String]) -> Vec<Violation> {
     let mut seen: Vec<(usize, Ipv4Net)> = Vec::new();
     for (i, text) in cidrs.iter().enumerate() {
         let Ok(net) = text.parse::<Ipv4Net>() else {
-            found.push(Violation::new(path(i), format!("{text:?} is not an IPv4 CIDR such as 10.96.0.0/12")));
+            found.push(Violation::new(
+                path(i),
+                format!("{text:?} is not an IPv4 CIDR such as 10.96.0.0/12"),
+            ));
             continue;
         };
-        if !is_cidr_v4(text) {
-            found.push(Violation::new(path(i), format!("{text} has host bits set: write {}", net.trunc())));
+        if net.prefix_len() == 0 {
+            found.push(Violation::new(
+                path(i),
+                format!("{text} is every address: write the range of Services"),
+            ));
+        } else if !is_cidr_v4(text) {
+            found.push(Violation::new(
+                path(i),
+                format!("{text} has host bits set: write {}", net.trunc()),
+            ));
         }
         let overlaps = |other: &Ipv4Net| net.contains(other) || other.contains(&net);
         if let Some((j, other)) = seen.iter().find(|(_, other)| overlaps(other)) {
-            found.push(Violation::new(path(i), format!("{net} overlaps {other} of {}: keep one of them", path(*j))));
+            found.push(Violation::new(
+                path(i),
+                format!("{net} overlaps {other} of {}: keep one of them", path(*j)),
+            ));
         }
         seen.push((i, net));
     }
@@ -74,11 +120,17 @@ fn service_cidrs(cidrs: &[String]) -> Vec<Violation> {
 fn cluster_dns(dns: &ClusterDns) -> Vec<Violation> {
     let bad = dns.servers.iter().enumerate().filter(|(_, s)| !is_ip(s));
     let servers = bad.map(|(i, s)| {
-        Violation::new(format!("spec.network.clusterDNS.servers[{i}]"), format!("{s:?} is not an IP address"))
+        Violation::new(
+            format!("spec.network.clusterDNS.servers[{i}]"),
+            format!("{s:?} is not an IP address"),
+        )
     });
     let bad = dns.search.iter().enumerate().filter(|(_, s)| !is_domain(s));
     let search = bad.map(|(i, s)| {
-        Violation::new(format!("spec.network.clusterDNS.search[{i}]"), format!("{s:?} is not a DNS domain such as svc.cluster.local"))
+        Violation::new(
+            format!("spec.network.clusterDNS.search[{i}]"),
+            format!("{s:?} is not a DNS domain such as svc.cluster.local"),
+        )
     });
     servers.chain(search).collect()
 }
@@ -116,24 +168,35 @@ fn no_vxlan(settings: bool, agent: &NodeAgent) -> Vec<Violation> {
     ];
     let set = fields.into_iter().filter(|(set, _)| *set);
     set.map(|(_, path)| {
-        Violation::new(path, "is for network type CalicoVXLAN: remove it, or set spec.network.type to CalicoVXLAN")
+        Violation::new(
+            path,
+            "is for network type CalicoVXLAN: remove it, or set spec.network.type to CalicoVXLAN",
+        )
     })
     .collect()
 }
 
 /// containerd takes absolute folders on drive C: with or without the drive letter.
 fn folders(agent: &NodeAgent) -> Vec<Violation> {
-    let fields = [("cniBinDir", &agent.cni_bin_dir), ("cniConfDir", &agent.cni_conf_dir)];
+    let fields = [
+        ("cniBinDir", &agent.cni_bin_dir),
+        ("cniConfDir", &agent.cni_conf_dir),
+    ];
     let bad = |dir: &str| {
-        let rest = dir.strip_prefix("c:").or_else(|| dir.strip_prefix("C:")).unwrap_or(dir);
+        let rest = dir
+            .strip_prefix("c:")
+            .or_else(|| dir.strip_prefix("C:"))
+            .unwrap_or(dir);
         !rest.starts_with(['/', '\\']) || rest.contains("..") || rest.contains(['"', '*', '?', '<', '>', '|'])
     };
-    let found = fields.into_iter().filter_map(|(name, dir)| Some((name, dir.as_deref().filter(|d| bad(d))?)));
+    let found = fields
+        .into_iter()
+        .filter_map(|(name, dir)| Some((name, dir.as_deref().filter(|d| bad(d))?)));
     found
         .map(|(name, dir)| {
             Violation::new(
                 format!("spec.nodeAgent.{name}"),
-                format!("{dir:?} is not an absolute folder on drive C: such as /opt/cni/bin"),
+                format!("{dir:?} is not an absolute folder on drive C, such as /opt/cni/bin"),
             )
         })
         .collect()

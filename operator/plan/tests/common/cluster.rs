@@ -1,24 +1,17 @@
-//! A cluster as `calico.yaml` leaves it, and a pass of the operator over it without its runtime.
-
-use std::collections::BTreeMap;
+//! A cluster as `calico.yaml` leaves it, and what people and other managers do to it.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use wn_api::calico::{CalicoKind, DEFAULT};
-use wn_api::names::{self, node_agent, tigera};
-use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
-use wn_api::status::{Original, WindowsNodeConfigStatus};
 use wn_api::WindowsNodeConfig;
-use wn_plan::applied::Applied;
+use wn_api::calico::{CalicoKind, DEFAULT};
+use wn_api::names;
+use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
+use wn_api::status::Original;
 use wn_plan::calico::contest::Contests;
-use wn_plan::calico::restore::{self, Restoration};
-use wn_plan::decide::{Plan, decide};
 use wn_plan::observed::{
-    App, BlockFacts, ClusterInformation, Config, DaemonSetFacts, InstallationFacts, NodeFacts, Observed, OwnKind,
-    OwnObject, PodFacts, Source, cluster as sources,
+    BlockFacts, ClusterInformation, Config, DaemonSetFacts, InstallationFacts, NodeFacts, Observed, Source,
+    cluster as sources,
 };
-use wn_plan::status;
-use wn_plan::validate::validate;
 use wn_plan::version::Version;
 
 use super::Store;
@@ -74,37 +67,86 @@ pub fn spec(yaml: &str) -> WindowsNodeConfigSpec {
     serde_json::from_value(value).unwrap()
 }
 
+/// What proptest prints of a failing cluster: the config, and Calico's objects with their owners.
+impl std::fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let spec = serde_json::to_string(&self.config().spec).unwrap();
+        write!(
+            f,
+            "{spec}\n{:#?}\n{:?}",
+            self.observed.calico.objects, self.observed.calico.blocks
+        )
+    }
+}
+
 impl Cluster {
     /// No Calico yet: one Windows node, what kubeadm leaves, and the smallest config.
     pub fn without_calico(network: NetworkType) -> Self {
         let kubeconfig = "clusters: [{name: default, cluster: {server: 'https://api.example.com:6443'}}]";
         let observed = Observed {
-            config: Some(Config::Readable(Box::new(config(WindowsNodeConfigSpec::minimal(network))))),
+            config: Some(Config::Readable(Box::new(config(
+                WindowsNodeConfigSpec::minimal(network),
+            )))),
             namespace: NAMESPACE.into(),
             kubernetes: Some(Version::new(1, 36, 3)),
             nodes: [("win-0".to_owned(), windows_node())].into(),
             sources: [
-                (Source::KubeDns, sources::service(&json!({"spec": {"clusterIP": "10.96.0.10"}}))),
-                (Source::KubernetesService, sources::service(&json!({"spec": {"clusterIP": "10.96.0.1"}}))),
-                (Source::ServiceCidr, sources::service_cidr(&json!({"spec": {"cidrs": ["10.96.0.0/12"]}}))),
-                (Source::KubeProxyConfig, sources::config_map(&json!({"data": {"kubeconfig.conf": kubeconfig}}))),
+                (
+                    Source::KubeDns,
+                    sources::service(&json!({"spec": {"clusterIP": "10.96.0.10"}})),
+                ),
+                (
+                    Source::KubernetesService,
+                    sources::service(&json!({"spec": {"clusterIP": "10.96.0.1"}})),
+                ),
+                (
+                    Source::ServiceCidr,
+                    sources::service_cidr(&json!({"spec": {"cidrs": ["10.96.0.0/12"]}})),
+                ),
+                (
+                    Source::KubeProxyConfig,
+                    sources::config_map(&json!({"data": {"kubeconfig.conf": kubeconfig}})),
+                ),
             ]
             .into(),
             ..Observed::default()
         };
-        Self { store: Store::default(), observed, contests: Contests::default(), now: at(0) }
+        Self {
+            store: Store::default(),
+            observed,
+            contests: Contests::default(),
+            now: at(0),
+        }
     }
 
     /// Calico v3.32.1 as `calico.yaml` leaves it.
     pub fn fresh(network: NetworkType) -> Self {
         let mut cluster = Self::without_calico(network);
-        let definitions = ["crd.projectcalico.org", "projectcalico.org"].map(|g| format!("felixconfigurations.{g}"));
+        let definitions =
+            ["crd.projectcalico.org", "projectcalico.org"].map(|g| format!("felixconfigurations.{g}"));
         cluster.observed.calico.definitions.extend(definitions);
-        cluster.observed.calico.cluster_information =
-            Some(ClusterInformation { calico_version: "v3.32.1".into(), datastore_ready: true });
-        cluster.update(IPAM, DEFAULT, CALICO, json!({"strictAffinity": false, "autoAllocateBlocks": true}));
-        cluster.update(POOL, DEFAULT_POOL, CALICO, pool("10.244.0.0/16", "Always", "Never"));
-        cluster.update(FELIX, DEFAULT, CALICO, json!({"bpfConnectTimeLoadBalancing": "TCP", "logSeverityScreen": "Info"}));
+        cluster.observed.calico.cluster_information = Some(ClusterInformation {
+            calico_version: "v3.32.1".into(),
+            datastore_ready: true,
+        });
+        cluster.update(
+            IPAM,
+            DEFAULT,
+            CALICO,
+            json!({"strictAffinity": false, "autoAllocateBlocks": true}),
+        );
+        cluster.update(
+            POOL,
+            DEFAULT_POOL,
+            CALICO,
+            pool("10.244.0.0/16", "Always", "Never"),
+        );
+        cluster.update(
+            FELIX,
+            DEFAULT,
+            CALICO,
+            json!({"bpfConnectTimeLoadBalancing": "TCP", "logSeverityScreen": "Info"}),
+        );
         cluster
     }
 
@@ -152,12 +194,20 @@ impl Cluster {
     }
 
     pub fn manage_by_tigera(&mut self, pool: &str) {
-        self.store.label(POOL, pool, names::labels::MANAGED_BY, names::labels::TIGERA_OPERATOR);
+        self.store.label(
+            POOL,
+            pool,
+            names::labels::MANAGED_BY,
+            names::labels::TIGERA_OPERATOR,
+        );
         self.look();
     }
 
     pub fn serve_linux_pods(&mut self, cidr: &str) {
-        let block = BlockFacts { cidr: cidr.parse().ok(), serves_linux_pods: true };
+        let block = BlockFacts {
+            cidr: cidr.parse().ok(),
+            serves_linux_pods: true,
+        };
         self.observed.calico.blocks.insert(cidr.to_owned(), block);
     }
 
@@ -167,101 +217,32 @@ impl Cluster {
     }
 
     /// The watch: facts are what is stored.
-    fn look(&mut self) {
+    pub fn look(&mut self) {
         self.observed.calico.objects = self.store.facts();
     }
 
     /// A field of a Calico object; null when absent.
     pub fn field(&self, kind: CalicoKind, name: &str, field: &str) -> Value {
-        self.store.specs().get(&(kind, name.to_owned())).and_then(|s| s.get(field)).cloned().unwrap_or_default()
+        self.store
+            .specs()
+            .get(&(kind, name.to_owned()))
+            .and_then(|s| s.get(field))
+            .cloned()
+            .unwrap_or_default()
     }
 
     pub fn originals(&self) -> Vec<Original> {
         let status = self.config().status.as_ref();
-        status.and_then(|s| s.calico.as_ref()).map(|c| c.originals.clone()).unwrap_or_default()
+        status
+            .and_then(|s| s.calico.as_ref())
+            .map(|c| c.originals.clone())
+            .unwrap_or_default()
     }
 
     pub fn original(&self, kind: CalicoKind, field: &str) -> Option<Original> {
-        self.originals().into_iter().find(|o| o.kind == kind && o.field == field)
-    }
-
-    pub fn plan(&self) -> Plan {
-        let valid = validate(&self.config().spec, &self.observed).unwrap();
-        decide(valid, self.config(), &self.observed, &self.contests, self.now)
-    }
-
-    /// What the runtime does with a plan, originals first.
-    pub fn apply(&mut self, plan: &Plan) {
-        if !plan.write {
-            return;
-        }
-        if let Some(status) = status::with_originals(self.config(), plan) {
-            self.config_mut().status = Some(status);
-        }
-        for field in &plan.calico.given_up {
-            self.contests.give_up(field.clone(), self.now);
-        }
-        for write in &plan.calico.writes {
-            self.store.execute(write);
-            for change in write.changes.iter().filter(|c| c.drifted_by.is_some()) {
-                self.contests.repaired(change.id.clone(), self.now);
-            }
-        }
-        self.look();
-        for write in &plan.objects {
-            self.observed.ours.insert(write.object.clone(), write.body.clone());
-            self.see_daemon_set(&write.object, &write.body);
-        }
-        for object in &plan.deletions {
-            self.observed.ours.remove(object);
-            self.observed.daemon_sets.remove(&(object.namespace.clone(), object.name.clone()));
-        }
-        if let Some(config_map) = &plan.services_endpoint {
-            self.observed.sources.insert(Source::ServicesEndpoint, sources::config_map(config_map));
-        }
-    }
-
-    fn see_daemon_set(&mut self, object: &OwnObject, body: &Value) {
-        if object.kind == OwnKind::DaemonSet {
-            let facts = DaemonSetFacts::read(body).expect("our own DaemonSets are recognised as such");
-            assert!(facts.ours);
-            self.observed.daemon_sets.insert((object.namespace.clone(), object.name.clone()), facts);
-        }
-    }
-
-    /// A whole pass, with the status it writes.
-    pub fn pass(&mut self) -> Plan {
-        let plan = self.plan();
-        self.apply(&plan);
-        self.config_mut().status = Some(self.status(&plan));
-        plan
-    }
-
-    pub fn status(&self, plan: &Plan) -> WindowsNodeConfigStatus {
-        status::build(self.config(), &self.observed, plan, &Applied::default(), self.now)
-    }
-
-    /// The CR is deleted: Calico is given back.
-    pub fn restore(&mut self) -> Restoration {
-        let restoration = restore::restoration(&self.originals(), &self.observed);
-        restoration.writes.iter().for_each(|w| self.store.execute(w));
-        self.look();
-        restoration
-    }
-
-    /// Every pod of both DaemonSets runs on every Windows node, and works.
-    pub fn roll_out(&mut self) {
-        let nodes: Vec<_> = self.observed.nodes.keys().cloned().collect();
-        let count = i32::try_from(nodes.len()).unwrap();
-        for ((_, name), facts) in self.observed.daemon_sets.iter_mut().filter(|(_, f)| f.ours) {
-            let (app, current) = (facts.app, true);
-            *facts = DaemonSetFacts { app, ours: true, desired: count, updated: count, ready: count, current };
-            for node in &nodes {
-                let pod =
-                    PodFacts { app, node: node.clone(), ready: true, deleting: false, trouble: String::new() };
-                self.observed.pods.insert((NAMESPACE.into(), format!("{name}-{node}")), pod);
-            }
-        }
+        self.originals()
+            .into_iter()
+            .find(|o| o.kind == kind && o.field == field)
     }
 
     pub fn foreign_daemon_set(&mut self, namespace: &str, name: &str, image: &str) {
@@ -271,7 +252,9 @@ impl Cluster {
                 "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "c", "image": image}],
             }}},
         }));
-        self.observed.daemon_sets.insert((namespace.into(), name.into()), facts.unwrap());
+        self.observed
+            .daemon_sets
+            .insert((namespace.into(), name.into()), facts.unwrap());
     }
 }
 
@@ -280,14 +263,4 @@ pub fn pool(cidr: &str, ipip: &str, vxlan: &str) -> Value {
         "cidr": cidr, "blockSize": 26, "ipipMode": ipip, "vxlanMode": vxlan, "natOutgoing": true,
         "nodeSelector": "all()", "allowedUses": ["Workload", "Tunnel"], "assignmentMode": "Automatic",
     })
-}
-
-/// The writes of a plan, one line each, for tables a person can read.
-pub fn lines(plan: &Plan) -> Vec<String> {
-    plan.calico.writes.iter().flat_map(|w| &w.changes).map(status::describe).collect()
-}
-
-/// Reason and message of each finding.
-pub fn findings(plan: &Plan) -> Vec<String> {
-    plan.calico.findings.iter().map(|f| format!("{}: {}", f.reason.as_str(), f.message)).collect()
 }

@@ -3,12 +3,14 @@
 #![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::panic)]
 
 mod cluster;
+mod pass;
 mod server;
 
 use wn_api::spec::NetworkType;
 use wn_plan::workload::Surroundings;
 
 pub use cluster::*;
+pub use pass::{findings, lines};
 pub use server::Store;
 
 pub const NETWORKS: [NetworkType; 2] = [NetworkType::CalicoVxlan, NetworkType::CalicoBgp];

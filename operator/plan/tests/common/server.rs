@@ -55,7 +55,11 @@ impl Store {
             match now {
                 Some(value) => {
                     object.spec.insert(field.clone(), value.clone());
-                    object.owners.entry((manager.into(), UPDATE)).or_default().insert(field.clone());
+                    object
+                        .owners
+                        .entry((manager.into(), UPDATE))
+                        .or_default()
+                        .insert(field.clone());
                 }
                 None => drop(object.spec.remove(field)),
             }
@@ -78,7 +82,9 @@ impl Store {
                 object.spec.remove(field);
             }
         }
-        object.owners.insert((manager.into(), APPLY), fields.keys().cloned().collect());
+        object
+            .owners
+            .insert((manager.into(), APPLY), fields.keys().cloned().collect());
         object.owners.retain(|_, owned| !owned.is_empty());
     }
 
@@ -93,25 +99,45 @@ impl Store {
     /// Does what the runtime does with a write; panics where the API server would refuse it.
     pub fn execute(&mut self, write: &Write) {
         let (kind, name) = (write.kind, write.name.as_str());
-        let stored = self.objects.get(&(kind, name.into())).map(|o| (o.uid.to_string(), o.version.to_string()));
+        let stored = self
+            .objects
+            .get(&(kind, name.into()))
+            .map(|o| (o.uid.to_string(), o.version.to_string()));
         let stored_version = || stored.as_ref().map(|s| s.1.clone()).unwrap_or_default();
         match &write.action {
             Action::Create { spec } => {
                 assert!(stored.is_none(), "{kind:?} {name} exists");
-                let bools = ["strictAffinity", "autoAllocateBlocks"].map(|f| spec.get(f).is_some_and(Value::is_boolean));
-                assert!(kind != CalicoKind::IpamConfiguration || bools == [true, true], "Calico's schema requires both");
+                let bools = ["strictAffinity", "autoAllocateBlocks"]
+                    .map(|f| spec.get(f).is_some_and(Value::is_boolean));
+                assert!(
+                    kind != CalicoKind::IpamConfiguration || bools == [true, true],
+                    "Calico's schema requires both"
+                );
                 self.update(kind, name, manager_of(kind), &Value::Object(spec.clone()));
             }
-            Action::Apply { spec, resource_version } => {
+            Action::Apply {
+                spec,
+                resource_version,
+            } => {
                 assert_eq!(*resource_version, stored_version(), "{kind:?} {name}");
                 self.apply(kind, name, manager_of(kind), &Value::Object(spec.clone()));
             }
-            Action::Restore { spec, resource_version } => {
+            Action::Restore {
+                spec,
+                resource_version,
+            } => {
                 assert_eq!(*resource_version, stored_version(), "{kind:?} {name}");
                 self.update(kind, name, manager_of(kind), &Value::Object(spec.clone()));
             }
-            Action::Delete { uid, resource_version } => {
-                assert_eq!((uid.clone(), resource_version.clone()), stored.unwrap(), "{kind:?} {name}");
+            Action::Delete {
+                uid,
+                resource_version,
+            } => {
+                assert_eq!(
+                    (uid.clone(), resource_version.clone()),
+                    stored.unwrap(),
+                    "{kind:?} {name}"
+                );
                 self.delete(kind, name);
             }
         }
@@ -119,19 +145,26 @@ impl Store {
 
     /// Every spec, to compare clusters by what Calico reads of them.
     pub fn specs(&self) -> BTreeMap<Key, Map<String, Value>> {
-        self.objects.iter().map(|(key, object)| (key.clone(), object.spec.clone())).collect()
+        self.objects
+            .iter()
+            .map(|(key, object)| (key.clone(), object.spec.clone()))
+            .collect()
     }
 
     /// The facts of every object, read the way the operator reads them.
     pub fn facts(&self) -> BTreeMap<Key, CalicoObject> {
-        let facts = |(key, object): (&Key, &Stored)| (key.clone(), CalicoObject::read(key.0, &object.json(&key.1)));
+        let facts =
+            |(key, object): (&Key, &Stored)| (key.clone(), CalicoObject::read(key.0, &object.json(&key.1)));
         self.objects.iter().map(facts).collect()
     }
 
     fn touch(&mut self, kind: CalicoKind, name: &str) -> &mut Stored {
         self.clock += 1;
         let clock = self.clock;
-        let object = self.objects.entry((kind, name.into())).or_insert_with(|| Stored { uid: clock, ..Stored::default() });
+        let object = self.objects.entry((kind, name.into())).or_insert_with(|| Stored {
+            uid: clock,
+            ..Stored::default()
+        });
         object.version = clock;
         object
     }
@@ -139,7 +172,9 @@ impl Store {
 
 impl Stored {
     fn disown(&mut self, field: &str) {
-        self.owners.values_mut().for_each(|owned| { owned.remove(field); });
+        self.owners.values_mut().for_each(|owned| {
+            owned.remove(field);
+        });
         self.owners.retain(|_, owned| !owned.is_empty());
     }
 

@@ -113,6 +113,10 @@ fn own(observed: &mut Observed, kind: OwnKind, (namespace, name): &Key, object: 
         let mut kept = o.clone();
         if let Some(fields) = kept.as_object_mut() {
             fields.remove("status");
+            // Items of a list do not say what they are, watched objects do.
+            let (api_version, kind) = type_of(kind);
+            fields.insert("apiVersion".to_owned(), api_version.into());
+            fields.insert("kind".to_owned(), kind.into());
         }
         if let Some(metadata) = kept.pointer_mut("/metadata").and_then(Value::as_object_mut) {
             metadata.retain(|field, _| {
@@ -133,6 +137,13 @@ fn own(observed: &mut Observed, kind: OwnKind, (namespace, name): &Key, object: 
         },
         kept,
     )
+}
+
+const fn type_of(kind: OwnKind) -> (&'static str, &'static str) {
+    match kind {
+        OwnKind::ConfigMap => ("v1", "ConfigMap"),
+        OwnKind::DaemonSet => ("apps/v1", "DaemonSet"),
+    }
 }
 
 fn source_facts(source: Source, object: &Value) -> SourceFacts {

@@ -1,0 +1,73 @@
+//! What the API server would refuse in a DaemonSet's pods: better said of the field the user wrote.
+
+use wn_api::spec::{Resources, Toleration, TolerationOperator, WindowsNodeConfigSpec};
+
+use super::Violation;
+use crate::quantity;
+
+pub fn violations(spec: &WindowsNodeConfigSpec) -> Vec<Violation> {
+    let (agent, proxy) = (&spec.node_agent, &spec.kube_proxy);
+    let mut found = Vec::new();
+    found.extend(
+        agent
+            .resources
+            .iter()
+            .flat_map(|r| resources("spec.nodeAgent.resources", r)),
+    );
+    found.extend(tolerations("spec.nodeAgent.tolerations", &agent.tolerations));
+    found.extend(
+        proxy
+            .resources
+            .iter()
+            .flat_map(|r| resources("spec.kubeProxy.resources", r)),
+    );
+    found.extend(tolerations("spec.kubeProxy.tolerations", &proxy.tolerations));
+    found
+}
+
+fn resources(path: &str, resources: &Resources) -> Vec<Violation> {
+    let lists = [("requests", &resources.requests), ("limits", &resources.limits)];
+    let all = lists
+        .into_iter()
+        .flat_map(|(list, map)| map.iter().map(move |(name, q)| (list, name, q)));
+    let bad = all.filter(|(_, _, q)| quantity::parse(q).is_none());
+    let mut found: Vec<_> = bad
+        .map(|(list, name, q)| {
+            Violation::new(
+                format!("{path}.{list}.{name}"),
+                format!("{q:?} is not a quantity such as 100m or 500Mi"),
+            )
+        })
+        .collect();
+    let above = resources.requests.iter().filter_map(|(name, request)| {
+        let limit = resources.limits.get(name)?;
+        (quantity::parse(request)? > quantity::parse(limit)?).then_some((name, request, limit))
+    });
+    found.extend(above.map(|(name, request, limit)| {
+        let message = format!("{request} is more than the limit {limit}: lower it, or raise limits.{name}");
+        Violation::new(format!("{path}.requests.{name}"), message)
+    }));
+    found
+}
+
+fn tolerations(path: &str, tolerations: &[Toleration]) -> Vec<Violation> {
+    let wrong = |toleration: &Toleration| {
+        let exists = toleration.operator == Some(TolerationOperator::Exists);
+        if exists && toleration.value.as_deref().is_some_and(|v| !v.is_empty()) {
+            Some(
+                "has a value, and operator Exists matches every value: remove value, or set operator to Equal",
+            )
+        } else if !exists && toleration.key.as_deref().is_none_or(str::is_empty) {
+            Some("has no key: set key, or set operator to Exists to tolerate every taint")
+        } else {
+            None
+        }
+    };
+    let found = tolerations
+        .iter()
+        .enumerate()
+        .filter_map(|(i, t)| Some((i, wrong(t)?)));
+    found
+        .map(|(i, message)| Violation::new(format!("{path}[{i}]"), message))
+        .collect()
+}

@@ -1,0 +1,134 @@
+//! A pass of the operator over a cluster, without its runtime.
+
+use serde_json::Value;
+use wn_api::status::WindowsNodeConfigStatus;
+use wn_plan::applied::Applied;
+use wn_plan::calico::restore::{self, Restoration};
+use wn_plan::decide::{Plan, decide};
+use wn_plan::observed::{DaemonSetFacts, OwnKind, OwnObject, PodFacts, Source, cluster as sources};
+use wn_plan::status;
+use wn_plan::validate::validate;
+
+use super::{Cluster, NAMESPACE};
+
+impl Cluster {
+    pub fn plan(&self) -> Plan {
+        let valid = validate(&self.config().spec, &self.observed).unwrap();
+        decide(valid, self.config(), &self.observed, &self.contests, self.now)
+    }
+
+    /// What the runtime does with a plan, originals first.
+    pub fn apply(&mut self, plan: &Plan) {
+        if !plan.write {
+            return;
+        }
+        if let Some(status) = status::with_originals(self.config(), plan) {
+            self.config_mut().status = Some(status);
+        }
+        for field in &plan.calico.given_up {
+            self.contests.give_up(field.clone(), self.now);
+        }
+        for write in &plan.calico.writes {
+            self.store.execute(write);
+            for change in write.changes.iter().filter(|c| c.drifted_by.is_some()) {
+                self.contests.repaired(change.id.clone(), self.now);
+            }
+        }
+        self.look();
+        for write in &plan.objects {
+            self.observed
+                .ours
+                .insert(write.object.clone(), write.body.clone());
+            self.see_daemon_set(&write.object, &write.body);
+        }
+        for object in &plan.deletions {
+            self.observed.ours.remove(object);
+            self.observed
+                .daemon_sets
+                .remove(&(object.namespace.clone(), object.name.clone()));
+        }
+        if let Some(config_map) = &plan.services_endpoint {
+            self.observed
+                .sources
+                .insert(Source::ServicesEndpoint, sources::config_map(config_map));
+        }
+    }
+
+    fn see_daemon_set(&mut self, object: &OwnObject, body: &Value) {
+        if object.kind == OwnKind::DaemonSet {
+            let facts = DaemonSetFacts::read(body).expect("our own DaemonSets are recognised as such");
+            assert!(facts.ours);
+            self.observed
+                .daemon_sets
+                .insert((object.namespace.clone(), object.name.clone()), facts);
+        }
+    }
+
+    /// A whole pass, with the status it writes.
+    pub fn pass(&mut self) -> Plan {
+        let plan = self.plan();
+        self.apply(&plan);
+        self.config_mut().status = Some(self.status(&plan));
+        plan
+    }
+
+    pub fn status(&self, plan: &Plan) -> WindowsNodeConfigStatus {
+        status::build(self.config(), &self.observed, plan, &Applied::default(), self.now)
+    }
+
+    /// The CR is deleted: Calico is given back.
+    pub fn restore(&mut self) -> Restoration {
+        let restoration = restore::restoration(&self.originals(), &self.observed);
+        restoration.writes.iter().for_each(|w| self.store.execute(w));
+        self.look();
+        restoration
+    }
+
+    /// Every pod of both DaemonSets runs on every Windows node, and works.
+    pub fn roll_out(&mut self) {
+        let nodes: Vec<_> = self.observed.nodes.keys().cloned().collect();
+        let count = i32::try_from(nodes.len()).unwrap();
+        for ((_, name), facts) in self.observed.daemon_sets.iter_mut().filter(|(_, f)| f.ours) {
+            let (app, current) = (facts.app, true);
+            *facts = DaemonSetFacts {
+                app,
+                ours: true,
+                desired: count,
+                updated: count,
+                ready: count,
+                current,
+            };
+            for node in &nodes {
+                let pod = PodFacts {
+                    app,
+                    node: node.clone(),
+                    ready: true,
+                    deleting: false,
+                    trouble: String::new(),
+                };
+                self.observed
+                    .pods
+                    .insert((NAMESPACE.into(), format!("{name}-{node}")), pod);
+            }
+        }
+    }
+}
+
+/// The writes of a plan, one line each, for tables a person can read.
+pub fn lines(plan: &Plan) -> Vec<String> {
+    plan.calico
+        .writes
+        .iter()
+        .flat_map(|w| &w.changes)
+        .map(status::describe)
+        .collect()
+}
+
+/// Reason and message of each finding.
+pub fn findings(plan: &Plan) -> Vec<String> {
+    plan.calico
+        .findings
+        .iter()
+        .map(|f| format!("{}: {}", f.reason.as_str(), f.message))
+        .collect()
+}

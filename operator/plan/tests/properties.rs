@@ -1,0 +1,278 @@
+//! What must hold of every cluster, not only of those somebody thought of.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Map, Value, json};
+use wn_api::calico::DEFAULT;
+use wn_api::spec::NetworkType;
+use wn_plan::calico::Action;
+use wn_plan::observed::CalicoObject;
+
+use common::*;
+
+/// How a field came to be: by a plain update, a known reconciler's update, or a server-side apply.
+#[derive(Clone, Debug)]
+struct Writer {
+    manager: &'static str,
+    applied: bool,
+}
+
+fn writer() -> impl Strategy<Value = Writer> {
+    let writer = |manager, applied| Just(Writer { manager, applied });
+    prop_oneof![
+        6 => writer(CALICO, false),
+        1 => writer("kubectl-edit", false),
+        1 => writer("operator", false),
+        1 => writer("argocd-controller", true),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Pool {
+    spec: Value,
+    writer: Writer,
+    /// Who wrote the modes last; `None`: who wrote the rest.
+    modes: Option<Writer>,
+    tigera: bool,
+    used: bool,
+}
+
+fn optional(field: &'static str, values: Vec<Value>) -> impl Strategy<Value = Map<String, Value>> {
+    let values: Vec<_> = values.into_iter().map(Some).chain([None]).collect();
+    select(values).prop_map(move |v| v.map(|v| (field.to_owned(), v)).into_iter().collect())
+}
+
+fn pools() -> impl Strategy<Value = Vec<Pool>> {
+    let modes = || vec![json!("Always"), json!("CrossSubnet"), json!("Never"), json!("")];
+    let fields = (
+        optional("ipipMode", modes()),
+        optional("vxlanMode", modes()),
+        optional("disabled", vec![json!(true), json!(false)]),
+        optional("blockSize", vec![json!(26), json!(29), json!(30)]),
+        optional(
+            "nodeSelector",
+            vec![
+                json!("all()"),
+                json!("kubernetes.io/os == 'linux'"),
+                json!("!all()"),
+                json!("?"),
+            ],
+        ),
+        optional(
+            "allowedUses",
+            vec![json!(["Workload", "Tunnel"]), json!(["Tunnel"]), json!([])],
+        ),
+    );
+    let pool = (
+        fields,
+        writer(),
+        proptest::option::weighted(0.3, writer()),
+        prop::bool::weighted(0.15),
+        any::<bool>(),
+    );
+    let pool = pool.prop_map(|((a, b, c, d, e, f), writer, modes, tigera, used)| {
+        let spec = Value::Object([a, b, c, d, e, f].into_iter().flatten().collect());
+        Pool {
+            spec,
+            writer,
+            modes,
+            tigera,
+            used,
+        }
+    });
+    prop::collection::vec(pool, 0..4)
+}
+
+type Object = Option<(Map<String, Value>, Writer)>;
+
+fn ipam() -> impl Strategy<Value = Object> {
+    let spec = any::<(bool, bool)>().prop_map(|(strict, auto)| {
+        Map::from_iter([
+            ("strictAffinity".to_owned(), json!(strict)),
+            ("autoAllocateBlocks".to_owned(), json!(auto)),
+        ])
+    });
+    proptest::option::weighted(0.8, (spec, writer()))
+}
+
+fn felix() -> impl Strategy<Value = Object> {
+    let bools = || vec![json!(true), json!(false)];
+    let spec = (
+        optional("ipipEnabled", bools()),
+        optional("vxlanEnabled", bools()),
+        optional("vxlanVNI", vec![json!(1), json!(4096), json!(5000)]),
+        optional("vxlanPort", vec![json!(4789), json!(8472)]),
+        optional("logSeverityScreen", vec![json!("Info")]),
+    );
+    let spec = spec.prop_map(|(a, b, c, d, e)| [a, b, c, d, e].into_iter().flatten().collect());
+    proptest::option::weighted(0.8, (spec, writer()))
+}
+
+fn specs() -> impl Strategy<Value = String> {
+    let one_of = |choices: &[&'static str]| select(choices.to_vec());
+    (
+        one_of(&["CalicoVXLAN", "CalicoBGP"]),
+        one_of(&["Enforce", "Enforce", "Report"]),
+        one_of(&["Enforce", "Enforce", "Enforce", "Report"]),
+        one_of(&["Hold", "Migrate"]),
+        one_of(&["Report", "Force"]),
+        one_of(&["Auto", "Managed", "External"]),
+        one_of(&["Manage", "Manage", "Manage", "Observe"]),
+    )
+        .prop_map(|(network, affinity, policy, in_use, conflicts, management, mode)| {
+            format!(
+                "{{mode: {mode}, network: {{type: {network}}}, nodeAgent: {{management: {management}}}, calico: {{strictAffinity: \
+                 {affinity}, conflicts: {conflicts}, encapsulation: {{policy: {policy}, whenInUse: {in_use}}}}}}}"
+            )
+        })
+}
+
+fn put(cluster: &mut Cluster, kind: wn_api::calico::CalicoKind, name: &str, writer: &Writer, spec: Value) {
+    if writer.applied {
+        cluster.apply_as(kind, name, writer.manager, spec);
+    } else {
+        cluster.update(kind, name, writer.manager, spec);
+    }
+}
+
+fn clusters() -> impl Strategy<Value = Cluster> {
+    (specs(), pools(), ipam(), felix(), any::<bool>(), any::<bool>()).prop_map(
+        |(spec, pools, ipam, felix, nodes, hns)| {
+            let mut cluster = Cluster::vxlan().with_spec(&spec);
+            cluster.delete(POOL, DEFAULT_POOL);
+            for (kind, object) in [(IPAM, ipam), (FELIX, felix)] {
+                cluster.delete(kind, DEFAULT);
+                if let Some((spec, writer)) = object {
+                    put(&mut cluster, kind, DEFAULT, &writer, Value::Object(spec));
+                }
+            }
+            for (i, pool) in pools.into_iter().enumerate() {
+                let name = format!("pool-{i}");
+                put(
+                    &mut cluster,
+                    POOL,
+                    &name,
+                    &pool.writer,
+                    json!({"cidr": format!("10.{i}.0.0/16")}),
+                );
+                let mut rest = pool.spec;
+                if let Some(modes) = &pool.modes {
+                    for mode in ["ipipMode", "vxlanMode"] {
+                        if let Some(value) = rest.as_object_mut().unwrap().remove(mode) {
+                            put(&mut cluster, POOL, &name, modes, json!({ mode: value }));
+                        }
+                    }
+                }
+                cluster.update(POOL, &name, pool.writer.manager, rest);
+                if pool.tigera {
+                    cluster.manage_by_tigera(&name);
+                }
+                if pool.used {
+                    cluster.serve_linux_pods(&format!("10.{i}.1.0/26"));
+                }
+            }
+            if !nodes {
+                cluster.observed.nodes.clear();
+            }
+            if hns {
+                cluster.install_hns();
+            }
+            cluster
+        },
+    )
+}
+
+/// Pools Felix encapsulates for.
+fn live(cluster: &Cluster) -> impl Iterator<Item = &CalicoObject> {
+    let objects = cluster.observed.calico.objects.iter();
+    objects
+        .filter(|((kind, _), pool)| *kind == POOL && !pool.is_true("disabled"))
+        .map(|(_, pool)| pool)
+}
+
+fn switch(cluster: &mut Cluster) {
+    cluster.edit_spec(|s| {
+        s.network.type_ = match s.network.type_ {
+            NetworkType::CalicoVxlan => NetworkType::CalicoBgp,
+            NetworkType::CalicoBgp => NetworkType::CalicoVxlan,
+        }
+    });
+    cluster.pass();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_same_cluster_gives_the_same_plan(cluster in clusters()) {
+        prop_assert_eq!(format!("{:?}", cluster.plan()), format!("{:?}", cluster.clone().plan()));
+    }
+
+    #[test]
+    fn the_plan_after_the_plan_is_empty(mut cluster in clusters()) {
+        let first = cluster.pass();
+        prop_assume!(first.write);
+        for _ in 0..2 {
+            let plan = cluster.plan();
+            prop_assert_eq!(lines(&plan), Vec::<String>::new());
+            prop_assert_eq!(&plan.objects, &vec![]);
+            prop_assert!(plan.deletions.is_empty() && plan.services_endpoint.is_none());
+            prop_assert_eq!(&plan.calico.originals, &cluster.originals(), "and there is nothing new to remember");
+            // The switch there and back must come to rest, too.
+            switch(&mut cluster);
+        }
+    }
+
+    #[test]
+    fn restore_undoes_apply(mut cluster in clusters(), switches in 0..3) {
+        let before = cluster.store.specs();
+        cluster.pass();
+        for _ in 0..switches {
+            switch(&mut cluster);
+        }
+        let restoration = cluster.restore();
+        prop_assert_eq!(cluster.store.specs(), before);
+        prop_assert_eq!(restoration.left, Vec::<String>::new());
+    }
+
+    /// After each single write, because the operator may be killed after any of them.
+    #[test]
+    fn felix_never_drops_ipip_before_the_last_pool(mut cluster in clusters(), switches in 0..3) {
+        for _ in 0..=switches {
+            let plan = cluster.plan();
+            for write in &plan.calico.writes {
+                let spec = match &write.action {
+                    Action::Create { spec } | Action::Apply { spec, .. } => spec,
+                    Action::Restore { .. } | Action::Delete { .. } => panic!("a plan neither restores nor deletes"),
+                };
+                let off = plan.write && write.kind == FELIX && write.changes.iter().any(|c| c.id.field == "ipipEnabled")
+                    && spec.get("ipipEnabled") == Some(&json!(false));
+                if plan.write {
+                    cluster.store.execute(write);
+                    cluster.look();
+                }
+                prop_assert!(!off || live(&cluster).all(|p| matches!(p.text("ipipMode"), "" | "Never")));
+            }
+            cluster.pass();
+            switch(&mut cluster);
+        }
+    }
+
+    /// Else each status we write would make us write another.
+    #[test]
+    fn the_status_is_a_fixpoint(mut cluster in clusters(), later in 0..100_000_i64) {
+        cluster.pass();
+        let plan = cluster.plan();
+        let status = cluster.status(&plan);
+        cluster.config_mut().status = Some(status.clone());
+        prop_assert_eq!(&cluster.status(&plan), &status);
+        cluster.now = at(later);
+        prop_assert_eq!(&cluster.status(&cluster.plan()), &status);
+        let stored: wn_api::WindowsNodeConfigStatus = serde_json::from_value(serde_json::to_value(&status).unwrap()).unwrap();
+        prop_assert_eq!(stored, status, "and what the API server gives back is what we gave it");
+    }
+}

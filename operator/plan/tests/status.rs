@@ -1,0 +1,298 @@
+//! What a person reads: conditions, their messages, the list of nodes.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use insta::assert_yaml_snapshot;
+use rstest::{Context, rstest};
+use serde_json::json;
+use wn_api::WindowsNodeConfigStatus;
+use wn_api::calico::DEFAULT;
+use wn_api::reasons::conditions as types;
+use wn_api::spec::NetworkType;
+use wn_plan::applied::{Applied, Failure, Part};
+use wn_plan::status;
+use wn_plan::validate::validate;
+
+use common::*;
+
+/// `Ready`, `Reconciling`, `Stalled` as one word each, then every condition.
+fn rendered(status: &WindowsNodeConfigStatus) -> BTreeMap<String, String> {
+    let conditions = status.conditions.iter().enumerate();
+    let line = |c: &k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition| {
+        format!("{} {}: {}", c.status, c.reason, c.message)
+    };
+    conditions
+        .map(|(i, c)| (format!("{i} {}", c.type_), line(c)))
+        .collect()
+}
+
+fn condition<'a>(status: &'a WindowsNodeConfigStatus, type_: &str) -> (&'a str, &'a str) {
+    let found = status.conditions.iter().find(|c| c.type_ == type_).unwrap();
+    (&found.status, &found.reason)
+}
+
+/// Ready, Reconciling, Stalled.
+fn summary(status: &WindowsNodeConfigStatus) -> [&str; 3] {
+    [types::READY, types::RECONCILING, types::STALLED].map(|t| condition(status, t).0)
+}
+
+/// The status after a pass, and the invariants every status keeps.
+fn after_pass(cluster: &mut Cluster) -> WindowsNodeConfigStatus {
+    cluster.pass();
+    let status = cluster.config().status.clone().unwrap();
+    check(&status);
+    status
+}
+
+fn check(status: &WindowsNodeConfigStatus) {
+    let order: Vec<_> = status.conditions.iter().map(|c| c.type_.as_str()).collect();
+    assert_eq!(order, types::ALL, "the full set, in order, always");
+    let [ready, reconciling, stalled] = summary(status);
+    // kstatus: an object that is ready neither reconciles nor stalls, and nothing does both.
+    assert!(ready != "True" || (reconciling, stalled) == ("False", "False"));
+    assert!((reconciling, stalled) != ("True", "True"));
+    for c in &status.conditions {
+        assert!(
+            !c.message.is_empty() && c.message.len() < 1000,
+            "{}: {}",
+            c.type_,
+            c.message
+        );
+        assert!(
+            !c.message.ends_with('.') && !c.message.contains("  "),
+            "{}",
+            c.message
+        );
+    }
+}
+
+fn working() -> Cluster {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    cluster.roll_out();
+    cluster
+}
+
+type Arrange = fn() -> Cluster;
+
+#[rstest]
+#[case::not_rolled_out(Cluster::vxlan, ["False", "True", "False"])]
+#[case::ready(working, ["True", "False", "False"])]
+#[case::pool_in_use(|| { let mut c = Cluster::vxlan(); c.serve_linux_pods("10.244.1.0/26"); c }, ["False", "False", "True"])]
+#[case::conflict(|| {
+    let mut c = Cluster::vxlan();
+    c.apply_as(IPAM, DEFAULT, "argocd-controller", json!({"strictAffinity": false}));
+    c
+}, ["False", "False", "True"])]
+#[case::report(|| Cluster::vxlan().with_spec("calico: {strictAffinity: Report}"), ["False", "False", "True"])]
+#[case::observe(|| Cluster::vxlan().with_spec("mode: Observe"), ["False", "False", "False"])]
+#[case::no_windows_nodes(|| { let mut c = Cluster::vxlan(); c.observed.nodes.clear(); c }, ["True", "False", "False"])]
+#[case::no_calico(|| Cluster::without_calico(NetworkType::CalicoVxlan), ["False", "True", "False"])]
+#[case::calico_of_no_version_yet(|| {
+    let mut c = Cluster::vxlan();
+    c.observed.calico.cluster_information = None;
+    c
+}, ["False", "True", "False"])]
+#[case::old_calico(|| {
+    let mut c = Cluster::vxlan();
+    c.observed.calico.cluster_information.as_mut().unwrap().calico_version = "v3.26.4".into();
+    c
+}, ["False", "False", "True"])]
+#[case::no_inputs(|| { let mut c = Cluster::vxlan(); c.observed.sources.clear(); c }, ["False", "False", "True"])]
+#[case::external(|| {
+    let mut c = Cluster::vxlan();
+    c.install_hns();
+    c.foreign_daemon_set("kube-system", "kube-proxy-windows", "sigwindowstools/kube-proxy:v1.36.3-calico-hostprocess");
+    c
+}, ["True", "False", "False"])]
+#[case::dsr_impossible(|| {
+    let mut c = Cluster::vxlan().with_spec("kubeProxy: {dsr: Enabled}");
+    c.observed.nodes.get_mut("win-0").unwrap().kernel_version = "10.0.17763.1000".into();
+    c
+}, ["False", "False", "True"])]
+#[case::dsr_off_by_itself(|| {
+    let mut c = working();
+    c.observed.nodes.get_mut("win-0").unwrap().kernel_version = "10.0.17763.1000".into();
+    c.pass();
+    c.roll_out();
+    c
+}, ["True", "False", "False"])]
+#[case::pod_in_trouble(|| {
+    let mut c = working();
+    let pod = c.observed.pods.values_mut().next().unwrap();
+    (pod.ready, pod.trouble) = (false, "install-cni: CrashLoopBackOff: access denied".into());
+    c.observed.daemon_sets.values_mut().next().unwrap().ready = 0;
+    c
+}, ["False", "True", "False"])]
+#[case::kubelet_down(|| {
+    let mut c = working();
+    let node = c.observed.nodes.get_mut("win-0").unwrap();
+    (node.ready, node.ready_message) = (false, "container runtime is down".into());
+    c
+}, ["False", "True", "False"])]
+fn conditions(#[context] context: Context, #[case] arrange: Arrange, #[case] expected: [&str; 3]) {
+    let mut cluster = arrange();
+    let status = after_pass(&mut cluster);
+    let name = context.description.unwrap();
+    assert_yaml_snapshot!(name, rendered(&status));
+    assert_eq!(summary(&status), expected, "Ready, Reconciling, Stalled");
+}
+
+#[test]
+fn an_invalid_spec_stalls() {
+    let cluster = Cluster::vxlan().with_spec("network: {apiServer: {host: 10.96.0.1}}");
+    let violations = validate(&cluster.config().spec, &cluster.observed).unwrap_err();
+    let status = status::refused(cluster.config(), &violations, at(0));
+    check(&status);
+    assert_eq!(summary(&status), ["False", "False", "True"]);
+    assert_yaml_snapshot!("invalid_spec", rendered(&status));
+}
+
+#[test]
+fn giving_back_is_said() {
+    let status = status::restoring(working().config(), "waiting for the API server", at(0));
+    check(&status);
+    assert_eq!(summary(&status), ["False", "True", "False"]);
+}
+
+/// A failed write is tried again: work is under way, nobody need come.
+#[rstest]
+#[case(Part::Calico, types::CALICO_CONFIGURED)]
+#[case(Part::NodeAgent, types::NODE_AGENT_AVAILABLE)]
+#[case(Part::KubeProxy, types::KUBE_PROXY_AVAILABLE)]
+fn a_failed_write(#[case] part: Part, #[case] type_: &str) {
+    let cluster = Cluster::vxlan();
+    let plan = cluster.plan();
+    let failure = Some(Failure {
+        part,
+        message: "IPPool x: forbidden".into(),
+    });
+    let status = status::build(
+        cluster.config(),
+        &cluster.observed,
+        &plan,
+        &Applied {
+            failure,
+            ..Applied::default()
+        },
+        at(0),
+    );
+    check(&status);
+    assert_eq!(condition(&status, type_), ("False", "ApplyFailed"));
+    assert_eq!(summary(&status), ["False", "True", "False"]);
+    let others = [
+        types::CALICO_CONFIGURED,
+        types::NODE_AGENT_AVAILABLE,
+        types::KUBE_PROXY_AVAILABLE,
+    ];
+    assert!(
+        others
+            .iter()
+            .filter(|t| **t != type_)
+            .all(|t| condition(&status, t).1 != "ApplyFailed")
+    );
+}
+
+#[test]
+fn transition_times_move_with_the_status_only() {
+    let mut cluster = Cluster::vxlan();
+    let first = after_pass(&mut cluster);
+    cluster.now = at(100);
+    assert_eq!(after_pass(&mut cluster), first, "later, but the same");
+    // Another message and generation, the same status.
+    cluster.edit_spec(|s| s.calico.conflicts = wn_api::spec::Conflicts::Force);
+    let edited = after_pass(&mut cluster);
+    assert_eq!(edited.observed_generation, Some(2));
+    assert!(
+        edited
+            .conditions
+            .iter()
+            .all(|c| c.last_transition_time.0 == at(0) && c.observed_generation == Some(2))
+    );
+    cluster.roll_out();
+    let ready = after_pass(&mut cluster);
+    for c in &ready.conditions {
+        let before = first.conditions.iter().find(|b| b.type_ == c.type_).unwrap();
+        let moved = if c.status == before.status { at(0) } else { at(100) };
+        assert_eq!(c.last_transition_time.0, moved, "{}", c.type_);
+    }
+    assert_eq!(condition(&ready, types::READY).0, "True");
+}
+
+#[test]
+fn the_list_of_nodes_is_bounded_and_worst_first() {
+    let mut cluster = Cluster::vxlan();
+    cluster.observed.nodes = (0..60).map(|i| (format!("win-{i:02}"), windows_node())).collect();
+    cluster.pass();
+    cluster.roll_out();
+    for name in ["win-07", "win-55"] {
+        cluster.observed.nodes.get_mut(name).unwrap().network_unavailable = true;
+    }
+    let nodes = after_pass(&mut cluster).nodes.unwrap();
+    assert_eq!(
+        (nodes.summary.as_str(), nodes.total, nodes.ready, nodes.omitted),
+        ("58/60", 60, 58, 10)
+    );
+    let names: Vec<_> = nodes.list.iter().map(|n| n.name.as_str()).collect();
+    assert_eq!(names.len(), 50);
+    assert_eq!(names[..4], ["win-07", "win-55", "win-00", "win-01"]);
+    assert!(names[2..].is_sorted());
+    assert_yaml_snapshot!("nodes_list", &nodes.list[1..3]);
+}
+
+/// `kubectl get` shows it in one column.
+#[test]
+fn the_summary_is_ready_of_total() {
+    let mut cluster = Cluster::vxlan();
+    cluster.observed.nodes.insert("win-1".into(), windows_node());
+    cluster.pass();
+    cluster.roll_out();
+    cluster
+        .observed
+        .pods
+        .retain(|(_, name), _| name != "calico-node-windows-win-1");
+    let nodes = after_pass(&mut cluster).nodes.unwrap();
+    assert_eq!(nodes.summary, "1/2");
+    assert_eq!(nodes.list[0].reason.as_deref(), Some("NodeAgentMissing"));
+}
+
+/// A cause named once with a few nodes, however many have it.
+#[test]
+fn messages_do_not_grow_with_the_cluster() {
+    let mut cluster = Cluster::vxlan();
+    cluster.observed.nodes = (0..500)
+        .map(|i| (format!("win-{i:03}"), windows_node()))
+        .collect();
+    let status = after_pass(&mut cluster);
+    let message = &status.conditions.last().unwrap().message;
+    assert_eq!(
+        message,
+        "500 nodes: NodeAgentMissing (win-000, win-001, win-002 and others); see status.nodes"
+    );
+}
+
+#[test]
+fn the_rest_of_the_status() {
+    let status = after_pass(&mut working());
+    assert_yaml_snapshot!(
+        "whole",
+        WindowsNodeConfigStatus {
+            conditions: vec![],
+            ..status
+        }
+    );
+}
+
+/// Beside tigera/operator the ConfigMap it waits for is ours to make, and said before it is made.
+#[test]
+fn observe_names_the_config_map_tigera_waits_for() {
+    let mut cluster = Cluster::vxlan().with_spec("mode: Observe");
+    cluster.install_hns();
+    let pending = after_pass(&mut cluster).pending_changes;
+    let line = "create ConfigMap tigera-operator/kubernetes-services-endpoint";
+    assert!(pending.iter().any(|p| p == line), "{pending:?}");
+}
