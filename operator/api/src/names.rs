@@ -59,6 +59,9 @@ pub mod labels {
 pub mod annotations {
     /// Checksum of all a pod reads from outside its template: changes roll the DaemonSet.
     pub const CONFIG_CHECKSUM: &str = "windowsnode.dev/config-checksum";
+    /// Checksum of what the operator last wanted an object to be: tells a change somebody made (same
+    /// intent, other content) from a change of the operator's own mind.
+    pub const INTENT: &str = "windowsnode.dev/intent";
 }
 
 pub mod node_agent {

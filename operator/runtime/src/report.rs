@@ -97,11 +97,9 @@ async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan, ap
         .iter()
         .filter_map(|f| Some((finding_event(f.reason)?, &f.message)))
         .collect();
-    let digest = format!("{findings:?}");
-    if plan.write
-        && !findings.is_empty()
-        && context.remember(|m| m.announced.replace(digest.clone())) != Some(digest)
-    {
+    // A config made anew, and a finding that went and came again, are news.
+    let digest = (!findings.is_empty()).then(|| format!("{:?} {findings:?}", config.metadata.uid));
+    if plan.write && context.remember(|m| std::mem::replace(&mut m.announced, digest.clone())) != digest {
         for (reason, message) in findings {
             context.events.warning(config, reason, message.clone()).await;
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,11 +126,19 @@ pub struct UpdateStrategy {
 
     /// How many nodes may be without the pod during a rolling update: a number or a percentage. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        length(min = 1, max = 4),
-        regex(pattern = "^([1-9][0-9]{0,3}|[1-9][0-9]?%|100%)$")
-    )]
-    pub max_unavailable: Option<String>,
+    #[schemars(schema_with = "max_unavailable")]
+    pub max_unavailable: Option<IntOrString>,
+}
+
+/// A number or a percentage, as in a DaemonSet, but never none: a roll-out could not begin.
+fn max_unavailable(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "x-kubernetes-int-or-string": true,
+        "minimum": 1,
+        "maximum": 9999,
+        "maxLength": 4,
+        "pattern": "^([1-9][0-9]{0,3}|[1-9][0-9]?%|100%)$",
+    })
 }
 
 /// An extra toleration; both DaemonSets tolerate every taint by default.

@@ -64,6 +64,13 @@ fn gates(spec: &KubeProxy) -> Vec<Violation> {
         )),
         (None, _) => {}
     }
+    // WinDSR is a beta gate in 1.33; where it is alpha (1.32 and before) it is named, and a named gate wins.
+    if spec.feature_gates.get("AllBeta") == Some(&false) && spec.dsr != Dsr::Disabled {
+        found.push(Violation::new(
+            path("AllBeta"),
+            "false switches WinDSR off on kube-proxy 1.33, and DSR is on: name the gates you mean",
+        ));
+    }
     if spec.feature_gates.contains_key("WinOverlay") {
         found.push(Violation::new(
             path("WinOverlay"),

@@ -148,13 +148,16 @@ fn object_labels(daemon_set: &str, component: &str) -> BTreeMap<String, String> 
     all
 }
 
+/// A node loses its network while the pod is away, hence one by one unless the user says otherwise.
+const ONE: IntOrString = IntOrString::Int(1);
+
 fn update_strategy(spec: &UpdateStrategy) -> DaemonSetUpdateStrategy {
     let (type_, rolling_update) = match spec.type_ {
         UpdateStrategyType::OnDelete => ("OnDelete", None),
         UpdateStrategyType::RollingUpdate => (
             "RollingUpdate",
             Some(RollingUpdateDaemonSet {
-                max_unavailable: Some(max_unavailable(spec.max_unavailable.as_deref())),
+                max_unavailable: Some(spec.max_unavailable.clone().unwrap_or(ONE)),
                 ..RollingUpdateDaemonSet::default()
             }),
         ),
@@ -162,17 +165,6 @@ fn update_strategy(spec: &UpdateStrategy) -> DaemonSetUpdateStrategy {
     DaemonSetUpdateStrategy {
         type_: Some(type_.to_owned()),
         rolling_update,
-    }
-}
-
-/// A node loses its network while the pod is away, hence one by one unless the user says otherwise.
-fn max_unavailable(spec: Option<&str>) -> IntOrString {
-    match spec {
-        None => IntOrString::Int(1),
-        Some(text) => match text.parse() {
-            Ok(number) => IntOrString::Int(number),
-            Err(_) => IntOrString::String(text.to_owned()),
-        },
     }
 }
 
@@ -277,18 +269,4 @@ pub fn api_server_env(around: &Surroundings) -> [EnvVar; 2] {
         env("KUBERNETES_SERVICE_HOST", around.api_host.clone()),
         env("KUBERNETES_SERVICE_PORT", around.api_port.to_string()),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case(None, IntOrString::Int(1))]
-    #[case(Some("3"), IntOrString::Int(3))]
-    #[case(Some("25%"), IntOrString::String("25%".into()))]
-    fn workload_max_unavailable(#[case] spec: Option<&str>, #[case] expected: IntOrString) {
-        assert_eq!(max_unavailable(spec), expected);
-    }
 }

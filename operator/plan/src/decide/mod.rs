@@ -1,0 +1,115 @@
+//! From a valid spec and what was observed to everything that should be written, in order.
+
+mod objects;
+mod rollout;
+
+use jiff::Timestamp;
+use serde_json::Value;
+use wn_api::WindowsNodeConfig;
+use wn_api::spec::{Mode, WindowsNodeConfigSpec};
+
+use crate::calico::contest::Contests;
+use crate::calico::{self, CalicoPlan, Finding};
+use crate::inputs::{self, Inputs};
+use crate::observed::{App, Observed, OwnObject};
+use crate::standing::Standing;
+use crate::validate::Valid;
+use crate::version::Version;
+use crate::workload::Surroundings;
+
+/// Everything that should be.
+#[derive(Debug)]
+pub struct Plan {
+    /// False in mode `Observe`: everything below is said, nothing done.
+    pub write: bool,
+    pub calico: CalicoPlan,
+    pub inputs: Inputs,
+    pub agent: WorkloadPlan,
+    pub proxy: WorkloadPlan,
+    /// Objects of ours that differ from what they should be.
+    pub objects: Vec<ObjectWrite>,
+    /// ConfigMap that tigera/operator waits for, when it is not there.
+    pub services_endpoint: Option<Value>,
+    /// Objects of ours that should not be.
+    pub deletions: Vec<OwnObject>,
+}
+
+/// One of the DaemonSets.
+#[derive(Debug)]
+pub struct WorkloadPlan {
+    pub standing: Standing,
+    pub version: Option<Version>,
+    pub image: Option<String>,
+    pub flags: Vec<String>,
+    /// Why it is not rolled out.
+    pub blocked: Option<Finding>,
+    /// Worth saying although nothing is wrong.
+    pub note: Option<String>,
+}
+
+/// A server-side apply of an object we own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectWrite {
+    pub object: OwnObject,
+    pub manager: &'static str,
+    pub body: Value,
+    /// It existed with our values and someone changed or deleted it.
+    pub drift: bool,
+}
+
+pub fn decide(
+    valid: Valid,
+    config: &WindowsNodeConfig,
+    observed: &Observed,
+    contests: &Contests,
+    now: Timestamp,
+) -> Plan {
+    let spec = valid.spec();
+    let calico = calico::plan(spec, observed, contests, now);
+    let inputs = inputs::discover(&spec.network, observed);
+    let mut plan = Plan {
+        write: spec.mode == Mode::Manage,
+        agent: rollout::agent(spec, observed, &calico, &inputs),
+        proxy: rollout::proxy(spec, observed, &calico, &inputs),
+        services_endpoint: objects::services_endpoint(observed, &inputs),
+        calico,
+        inputs,
+        objects: Vec::new(),
+        deletions: Vec::new(),
+    };
+    if let Some(around) = surroundings(spec, observed, &plan) {
+        let agent = rollout::agent_workload(spec, observed, &around);
+        let proxy = rollout::proxy_workload(spec, observed, &around);
+        objects::add(&mut plan, agent, App::NodeAgent, config, observed);
+        objects::add(&mut plan, proxy, App::KubeProxy, config, observed);
+    }
+    plan.deletions = [(&plan.agent, App::NodeAgent), (&plan.proxy, App::KubeProxy)]
+        .into_iter()
+        .filter(|(workload, _)| workload.standing != Standing::Managed)
+        .flat_map(|(_, app)| objects::existing(app, observed))
+        .collect();
+    plan
+}
+
+fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) -> Option<Surroundings> {
+    let api = plan.inputs.api_server.as_ref()?;
+    plan.inputs.complete().then_some(())?;
+    Some(Surroundings {
+        namespace: observed.namespace.clone(),
+        network: spec.network.type_,
+        image_registry: spec.image_registry.clone(),
+        api_host: api.value.host.clone(),
+        api_port: api.value.port,
+        service_cidrs: plan.inputs.service_cidrs.as_ref()?.value.clone(),
+        dns_servers: plan.inputs.dns_servers.as_ref()?.value.clone(),
+        dns_search: plan.inputs.dns_search.clone(),
+        vni: calico::vni(spec, observed, &plan.calico.originals),
+    })
+}
+
+/// `a, b, c and others`: enough to start looking, and bounded.
+pub fn names_of<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
+    let first: Vec<_> = names.by_ref().take(3).collect();
+    let more = if names.next().is_some() { " and others" } else { "" };
+    format!("{}{more}", first.join(", "))
+}

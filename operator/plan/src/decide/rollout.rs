@@ -1,0 +1,161 @@
+//! Whether and in what version each DaemonSet is rolled out.
+
+use wn_api::names::CALICO_MINORS;
+use wn_api::reasons::Reason;
+use wn_api::spec::{Dsr, WindowsNodeConfigSpec};
+
+use super::objects::existing;
+use super::{WorkloadPlan, names_of};
+use crate::calico::{self, CalicoPlan, Finding};
+use crate::inputs::Inputs;
+use crate::observed::{App, NodeFacts, Observed, OwnKind};
+use crate::standing;
+use crate::version::Version;
+use crate::workload::{self, Surroundings, Workload};
+
+pub fn agent(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    calico: &CalicoPlan,
+    inputs: &Inputs,
+) -> WorkloadPlan {
+    let version = calico_version(observed);
+    let unknown = version
+        .as_ref()
+        .is_none_or(|v| v.major != 3 || !CALICO_MINORS.contains(&v.minor));
+    let unsupported = || {
+        let found = observed
+            .calico
+            .cluster_information
+            .as_ref()
+            .map_or("", |c| c.calico_version.as_str());
+        if found.is_empty() {
+            return Finding {
+                reason: Reason::WaitingForPrecondition,
+                message: "waits for ClusterInformation default spec.calicoVersion, which calico-node writes when it first starts".to_owned(),
+            };
+        }
+        let (from, to) = (CALICO_MINORS.start(), CALICO_MINORS.end());
+        Finding {
+            reason: Reason::CalicoVersionUnsupported,
+            message: format!(
+                "ClusterInformation default says Calico {}: the Windows agent's command line is known for v3.{from} to v3.{to}; upgrade \
+                 Calico, or run the agent yourself and set spec.nodeAgent.management to External",
+                found
+            ),
+        }
+    };
+    WorkloadPlan {
+        standing: standing::node_agent(spec, observed),
+        blocked: waiting(App::NodeAgent, observed, calico, inputs).or_else(|| unknown.then(unsupported)),
+        version,
+        image: None,
+        flags: Vec::new(),
+        note: None,
+    }
+}
+
+pub fn proxy(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    calico: &CalicoPlan,
+    inputs: &Inputs,
+) -> WorkloadPlan {
+    let unable = nodes_without_dsr(observed);
+    let blocked = (spec.kube_proxy.dsr == Dsr::Enabled && !unable.is_empty()).then(|| Finding {
+        reason: Reason::DSRUnsupported,
+        message: format!(
+            "spec.kubeProxy.dsr is Enabled, but the Windows build of {unable} cannot do DSR (needs 17763.1432, KB4571748, or later): update \
+             these nodes, or set dsr to Auto"
+        ),
+    });
+    let note = (spec.kube_proxy.dsr == Dsr::Auto && !unable.is_empty())
+        .then(|| format!("DSR is off because the Windows build of {unable} cannot do it (needs 17763.1432, KB4571748, or later)"));
+    WorkloadPlan {
+        standing: standing::kube_proxy(spec, observed),
+        blocked: blocked.or_else(|| waiting(App::KubeProxy, observed, calico, inputs)),
+        version: proxy_version(spec, observed),
+        image: None,
+        flags: proxy_version(spec, observed)
+            .map(|v| workload::kube_proxy::arguments(&spec.kube_proxy, &v, dsr(spec, observed)))
+            .unwrap_or_default(),
+        note,
+    }
+}
+
+/// A DaemonSet is first made when it can work. One that is there is kept right in any case: a node must
+/// not lose its network because Calico's pool was edited.
+fn waiting(app: App, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) -> Option<Finding> {
+    let wait = |message: &str| Finding {
+        reason: Reason::WaitingForPrecondition,
+        message: message.to_owned(),
+    };
+    if !inputs.complete() {
+        return Some(wait("waits for InputsDiscovered"));
+    }
+    let exists = existing(app, observed).any(|o| o.kind == OwnKind::DaemonSet);
+    (!calico.fit_for_agents && !exists).then(|| wait("waits for CalicoConfigured"))
+}
+
+fn calico_version(observed: &Observed) -> Option<Version> {
+    observed
+        .calico
+        .cluster_information
+        .as_ref()?
+        .calico_version
+        .parse()
+        .ok()
+}
+
+/// The lowest kubelet version of the Windows nodes, so that kube-proxy is nowhere newer than the kubelet;
+/// before the first node joins, the API server's.
+fn proxy_version(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Version> {
+    let asked = spec.kube_proxy.version.as_deref().and_then(|v| v.parse().ok());
+    let lowest = || observed.nodes.values().filter_map(NodeFacts::kubelet).min();
+    asked.or_else(lowest).or_else(|| observed.kubernetes.clone())
+}
+
+/// Names of at most three nodes whose build is known not to do DSR; empty when there is none.
+fn nodes_without_dsr(observed: &Observed) -> String {
+    let unable = observed
+        .nodes
+        .iter()
+        .filter(|(_, n)| n.build().is_some_and(|b| !b.can_dsr()));
+    names_of(unable.map(|(name, _)| name.as_str()))
+}
+
+pub fn agent_workload(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    around: &Surroundings,
+) -> Option<Workload> {
+    let form = calico::api::form(&observed.calico)?;
+    Some(workload::node_agent::node_agent(
+        &spec.node_agent,
+        &calico_version(observed)?,
+        form,
+        around,
+    ))
+}
+
+pub fn proxy_workload(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    around: &Surroundings,
+) -> Option<Workload> {
+    let version = proxy_version(spec, observed)?;
+    Some(workload::kube_proxy::kube_proxy(
+        &spec.kube_proxy,
+        &version,
+        dsr(spec, observed),
+        around,
+    ))
+}
+
+fn dsr(spec: &WindowsNodeConfigSpec, observed: &Observed) -> bool {
+    match spec.kube_proxy.dsr {
+        Dsr::Enabled => true,
+        Dsr::Disabled => false,
+        Dsr::Auto => nodes_without_dsr(observed).is_empty(),
+    }
+}
