@@ -21,6 +21,11 @@ pub fn parse(text: &str) -> Option<i128> {
     if let Some(milli) = text.strip_suffix('m') {
         return thousandths(milli).map(|n| n / 1000);
     }
+    if let Some((number, exponent)) = text.split_once(['e', 'E'])
+        && let Ok(exponent @ 0..=18) = exponent.parse::<u32>()
+    {
+        return thousandths(number)?.checked_mul(10_i128.pow(exponent));
+    }
     let (suffix, factor) = SUFFIXES.into_iter().find(|(s, _)| text.ends_with(s))?;
     thousandths(&text[..text.len() - suffix.len()])?.checked_mul(factor)
 }
@@ -46,6 +51,9 @@ mod tests {
     #[case("1Gi", "1024Mi", true)]
     #[case("1G", "1Gi", false)]
     #[case("100m", "200m", false)]
+    #[case("1e3", "1k", true)]
+    #[case("1.5E3", "1500", true)]
+    #[case("1E", "1e18", true)]
     fn compares(#[case] a: &str, #[case] b: &str, #[case] equal: bool) {
         assert_eq!(parse(a).unwrap() == parse(b).unwrap(), equal);
     }
@@ -57,6 +65,8 @@ mod tests {
     #[case("1 Gi")]
     #[case("1.2345")]
     #[case("ten")]
+    #[case("1e-3")]
+    #[case("1e99")]
     fn refuses(#[case] text: &str) {
         assert_eq!(parse(text), None);
     }

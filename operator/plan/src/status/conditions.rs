@@ -100,25 +100,18 @@ fn to_the_second(now: Timestamp) -> Timestamp {
 
 /// A refused spec: what was true of the cluster is no longer looked at.
 pub fn invalid(old: &[Condition], generation: Option<i64>, message: &str, now: Timestamp) -> Vec<Condition> {
-    let unknown = || {
-        Verdict::unknown(
-            Reason::InvalidSpec,
-            "not looked at while the spec is refused: see Stalled",
-        )
-    };
-    let verdicts = [
+    let verdicts = overall(
         Verdict::no(Reason::InvalidSpec, message),
         Verdict::no(
             Reason::InvalidSpec,
             "nothing is written while the spec is refused",
         ),
         Verdict::yes(Reason::InvalidSpec, message),
-        unknown(),
-        unknown(),
-        unknown(),
-        unknown(),
-        unknown(),
-    ];
+        &Verdict::unknown(
+            Reason::InvalidSpec,
+            "not looked at while the spec is refused: see Stalled",
+        ),
+    );
     set(old, generation, verdicts, now)
 }
 
@@ -129,16 +122,17 @@ pub fn restoring(
     message: &str,
     now: Timestamp,
 ) -> Vec<Condition> {
-    let unknown = || Verdict::unknown(Reason::Restoring, "not looked at while the cluster is given back");
-    let verdicts = [
+    let verdicts = overall(
         Verdict::no(Reason::Restoring, message),
         Verdict::yes(Reason::Restoring, message),
         Verdict::no(Reason::Restoring, "progress is being made"),
-        unknown(),
-        unknown(),
-        unknown(),
-        unknown(),
-        unknown(),
-    ];
+        &Verdict::unknown(Reason::Restoring, "not looked at while the cluster is given back"),
+    );
     set(old, generation, verdicts, now)
+}
+
+/// The three conditions of the whole, and the same verdict on every concern.
+fn overall(ready: Verdict, reconciling: Verdict, stalled: Verdict, concern: &Verdict) -> Verdicts {
+    let mut whole = [ready, reconciling, stalled].into_iter();
+    std::array::from_fn(|_| whole.next().unwrap_or_else(|| concern.clone()))
 }
