@@ -8,6 +8,7 @@ pub mod calico;
 pub mod checksum;
 pub mod decide;
 pub mod drift;
+pub mod finding;
 pub mod inputs;
 pub mod node;
 pub mod observed;

@@ -23,6 +23,7 @@ use wn_api::status::Original;
 
 pub use desired::vni;
 
+use crate::finding::Finding;
 use crate::observed::Observed;
 use contest::Contests;
 
@@ -34,17 +35,17 @@ pub struct FieldId {
     pub field: String,
 }
 
+impl FieldId {
+    /// Is this the field an original was written down for?
+    pub fn is_of(&self, original: &Original) -> bool {
+        original.kind == self.kind && original.name == self.name && original.field == self.field
+    }
+}
+
 impl std::fmt::Display for FieldId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} spec.{}", self.kind.as_str(), self.name, self.field)
     }
-}
-
-/// One thing about Calico that is not as Windows needs it and that we may not, or not yet, change.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Finding {
-    pub reason: Reason,
-    pub message: String,
 }
 
 /// A change of one field, for Events and for `Observe`.

@@ -6,10 +6,6 @@ use super::FieldId;
 use super::ownership::Judged;
 use crate::observed::{CalicoObject, Observed};
 
-pub fn is(original: &Original, id: &FieldId) -> bool {
-    original.kind == id.kind && original.name == id.name && original.field == id.field
-}
-
 /// The list to store before the next write: every wanted field, with the value it had when we first
 /// wanted it, and what earlier wishes still hold (see `keeps`).
 pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Original> {
@@ -17,7 +13,7 @@ pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Orig
     let mut list: Vec<_> = wanted
         .map(|(id, value)| {
             let object = object(observed, id);
-            match held.iter().find(|o| is(o, id) && !lost_race(o, object)) {
+            match held.iter().find(|o| id.is_of(o) && !lost_race(o, object)) {
                 Some(known) => Original {
                     applied: value.clone(),
                     ..known.clone()
@@ -28,7 +24,7 @@ pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Orig
         .collect();
     let fallow = held
         .iter()
-        .filter(|o| !judged.wanted.iter().any(|w| is(o, &w.desired.id)));
+        .filter(|o| !judged.wanted.iter().any(|w| w.desired.id.is_of(o)));
     list.extend(fallow.filter_map(|o| keeps(o, judged, observed)));
     list.sort_by(|a, b| (a.kind, &a.name, &a.field).cmp(&(b.kind, &b.name, &b.field)));
     list
@@ -58,7 +54,7 @@ fn first(
 }
 
 /// A field no longer wanted: reported on or contested, it keeps its entry for the day of deletion;
-/// replaced by another network type, it is given back (`lapsed`) and its entry says so.
+/// replaced by another network type, it is given back (`lapsed`), and then its entry says so.
 fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Original> {
     if !lapsed(original, judged) {
         return Some(original.clone());
@@ -67,8 +63,14 @@ fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Or
         .calico
         .objects
         .get(&(original.kind, original.name.clone()))?;
-    let untouched = object.spec.get(&original.field) == Some(&original.applied);
-    let previous = original.previous.clone().filter(|_| untouched)?;
+    let current = object.spec.get(&original.field);
+    if current != original.previous.as_ref() {
+        // Until it is given back nothing may be forgotten: the write that does so may fail, or we may.
+        return object
+            .is_ours(&original.field, &original.applied)
+            .then(|| original.clone());
+    }
+    let previous = original.previous.clone()?;
     Some(Original {
         applied: previous,
         ..original.clone()
@@ -81,7 +83,7 @@ pub fn lapsed(original: &Original, judged: &Judged) -> bool {
         .wanted
         .iter()
         .any(|w| w.desired.id.kind == original.kind && w.desired.id.name == original.name)
-        && !judged.wanted.iter().any(|w| is(original, &w.desired.id))
+        && !judged.wanted.iter().any(|w| w.desired.id.is_of(original))
 }
 
 fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a CalicoObject> {

@@ -9,7 +9,8 @@ use wn_api::status::Original;
 
 use super::contest::Contests;
 use super::desired::{self, Desired, is_met};
-use super::{FieldId, Finding, pools};
+use super::{FieldId, pools};
+use crate::finding::Finding;
 use crate::observed::{CalicoObject, FieldOwner, Observed};
 
 /// A field that differs and may be written.
@@ -142,7 +143,9 @@ impl Judge<'_> {
         let owners = object
             .and_then(|o| o.owners.get(&desired.id.field))
             .map_or(&[][..], Vec::as_slice);
-        let drifted_by = self.holds(&desired).then(|| managers(owners));
+        // A value of ours that we were stopped from replacing was changed by nobody.
+        let standing = object.is_some_and(|o| o.held.contains(&desired.id.field));
+        let drifted_by = (!standing && self.holds(&desired)).then(|| managers(owners));
         if policy == Policy::Report {
             return self.refuse(Reason::ReportOnly, report(&desired, current.as_ref()));
         }
@@ -171,7 +174,7 @@ impl Judge<'_> {
     fn holds(&self, desired: &Desired) -> bool {
         self.originals
             .iter()
-            .any(|o| super::originals::is(o, &desired.id) && o.applied == desired.value)
+            .any(|o| desired.id.is_of(o) && o.applied == desired.value)
     }
 
     fn find(&mut self, reason: Reason, message: String) {

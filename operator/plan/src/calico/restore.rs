@@ -69,7 +69,7 @@ fn restore_object(
     let (ours, changed): (Vec<_>, Vec<_>) = fields
         .iter()
         .copied()
-        .partition(|o| object.spec.get(&o.field) == Some(&o.applied));
+        .partition(|o| object.is_ours(&o.field, &o.applied));
     let met = |o: &&Original| object.spec.get(&o.field) == o.previous.as_ref();
     to.left.extend(
         changed
@@ -79,8 +79,8 @@ fn restore_object(
     );
     let changes: Vec<_> = ours
         .into_iter()
-        .filter(|o| o.previous.as_ref() != Some(&o.applied))
-        .map(change)
+        .filter(|o| !met(o))
+        .map(|o| change(o, object))
         .collect();
     if !changes.is_empty() {
         let spec: Map<_, _> = changes
@@ -105,7 +105,7 @@ fn deletion(kind: CalicoKind, name: &str, fields: &[&Original], object: &CalicoO
         uid: object.uid.clone(),
         resource_version: object.resource_version.clone(),
     };
-    let changes = fields.iter().copied().map(change).collect();
+    let changes = fields.iter().map(|o| change(o, object)).collect();
     Write {
         kind,
         name: name.to_owned(),
@@ -114,14 +114,14 @@ fn deletion(kind: CalicoKind, name: &str, fields: &[&Original], object: &CalicoO
     }
 }
 
-fn change(original: &Original) -> Change {
+fn change(original: &Original, object: &CalicoObject) -> Change {
     Change {
         id: FieldId {
             kind: original.kind,
             name: original.name.clone(),
             field: original.field.clone(),
         },
-        from: Some(original.applied.clone()),
+        from: object.spec.get(&original.field).cloned(),
         to: original.previous.clone(),
         drifted_by: None,
     }

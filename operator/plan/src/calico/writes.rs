@@ -86,8 +86,9 @@ fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {
 
 /// A lapsed field that still has our value and must go back to its own.
 fn given_back(original: &Original, judged: &Judged, object: Option<&CalicoObject>) -> Option<Change> {
-    let current = object?.spec.get(&original.field);
-    let ours = current == Some(&original.applied) && original.previous.as_ref() != Some(&original.applied);
+    let object = object?;
+    let current = object.spec.get(&original.field);
+    let ours = object.is_ours(&original.field, &original.applied) && original.previous.as_ref() != current;
     (originals::lapsed(original, judged) && ours).then(|| Change {
         id: super::FieldId {
             kind: original.kind,

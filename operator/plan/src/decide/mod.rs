@@ -9,7 +9,8 @@ use wn_api::WindowsNodeConfig;
 use wn_api::spec::{Mode, WindowsNodeConfigSpec};
 
 use crate::calico::contest::Contests;
-use crate::calico::{self, CalicoPlan, Finding};
+use crate::calico::{self, CalicoPlan};
+use crate::finding::Finding;
 use crate::inputs::{self, Inputs};
 use crate::observed::{App, Observed, OwnObject};
 use crate::standing::Standing;

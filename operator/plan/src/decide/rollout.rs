@@ -6,7 +6,8 @@ use wn_api::spec::{Dsr, WindowsNodeConfigSpec};
 
 use super::objects::existing;
 use super::{WorkloadPlan, names_of};
-use crate::calico::{self, CalicoPlan, Finding};
+use crate::calico::{self, CalicoPlan};
+use crate::finding::Finding;
 use crate::inputs::Inputs;
 use crate::observed::{App, NodeFacts, Observed, OwnKind};
 use crate::standing;

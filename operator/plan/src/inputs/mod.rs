@@ -13,7 +13,7 @@ use wn_api::status::{Input, InputsStatus};
 
 pub use endpoint::Endpoint;
 
-use crate::calico::Finding;
+use crate::finding::Finding;
 use crate::observed::{Observed, Source};
 
 /// A value and where it was found.

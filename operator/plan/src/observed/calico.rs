@@ -1,6 +1,6 @@
 //! Facts of Calico's objects: the fields we set or read, and who owns them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;
 use serde_json::Value;
@@ -31,6 +31,8 @@ pub struct CalicoObject {
     pub spec: BTreeMap<String, Value>,
     /// Owners of those fields other than this operator.
     pub owners: BTreeMap<String, Vec<FieldOwner>>,
+    /// Fields this operator applied and nobody changed since.
+    pub held: BTreeSet<String>,
     /// Managers other than this operator that wrote anything at all.
     pub foreign_writers: Vec<String>,
     /// This operator wrote something of it that still stands.
@@ -47,12 +49,18 @@ impl CalicoObject {
         let fields = fields_read(kind);
         let entries: Vec<_> = items(object, "/metadata/managedFields").collect();
         let foreign = || entries.iter().filter(|e| !managers::is_ours(text(e, "/manager")));
+        let has = |e: &Value, field: &str| {
+            e.pointer("/fieldsV1/f:spec")
+                .is_some_and(|s| s.get(format!("f:{field}")).is_some())
+        };
+        let held = |field: &str| {
+            entries.iter().any(|e| {
+                managers::is_ours(text(e, "/manager")) && text(e, "/operation") == "Apply" && has(e, field)
+            })
+        };
         let owners_of = |field: &str| -> Vec<FieldOwner> {
             foreign()
-                .filter(|e| {
-                    e.pointer("/fieldsV1/f:spec")
-                        .is_some_and(|s| s.get(format!("f:{field}")).is_some())
-                })
+                .filter(|e| has(e, field))
                 .map(|e| FieldOwner {
                     manager: text(e, "/manager").to_owned(),
                     applied: text(e, "/operation") == "Apply",
@@ -75,12 +83,23 @@ impl CalicoObject {
                 .map(|f| ((*f).to_owned(), owners_of(f)))
                 .filter(|(_, o)| !o.is_empty())
                 .collect(),
+            held: fields
+                .iter()
+                .filter(|f| held(f))
+                .map(|f| (*f).to_owned())
+                .collect(),
             written_by_us: entries.iter().any(|e| managers::is_ours(text(e, "/manager"))),
             foreign_writers: foreign().map(|e| text(e, "/manager").to_owned()).collect(),
             managed_by_tigera: managed_by.and_then(Value::as_str) == Some(labels::TIGERA_OPERATOR),
             resource_version: text(object, "/metadata/resourceVersion").to_owned(),
             uid: text(object, "/metadata/uid").to_owned(),
         }
+    }
+
+    /// Is the field's value of our making? It has the one we set last, or one we set before and were
+    /// stopped from replacing.
+    pub fn is_ours(&self, field: &str, applied: &Value) -> bool {
+        self.spec.get(field) == Some(applied) || self.held.contains(field)
     }
 
     pub fn text(&self, field: &str) -> &str {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wn_api::calico::CalicoApi;
 use wn_api::spec::{LogLevel, NetworkType, NodeAgent};
 
-use super::env::backend;
+use super::backend;
 use crate::workload::Surroundings;
 
 /// Understood by the plugins of every supported minor; v3.31 and v3.33 write 1.0.0, the others 0.3.1.

@@ -7,6 +7,7 @@ use wn_api::calico::CalicoApi;
 use wn_api::names::node_agent as names;
 use wn_api::spec::{LogLevel, NetworkType, NodeAgent};
 
+use super::backend;
 use super::cni_config::net_dir_without_drive;
 use crate::workload::Surroundings;
 use crate::workload::meta::{api_server_env, env, field_env};
@@ -18,14 +19,6 @@ const CNI_CONF_NAME: &str = "10-calico.conflist";
 /// v3.32 starts the token refresher only if this says so (`node-service.ps1`); without it the CNI plugin's
 /// token ends after a day.
 const CNI_PLUGIN: (&str, &str) = ("CNI_PLUGIN_TYPE", "Calico");
-
-/// Name of the networking backend, in `CALICO_NETWORKING_BACKEND` and as `mode` in the CNI configuration.
-pub fn backend(network: NetworkType) -> &'static str {
-    match network {
-        NetworkType::CalicoVxlan => "vxlan",
-        NetworkType::CalicoBgp => "windows-bgp",
-    }
-}
 
 /// The script stops and deletes the Windows services of a manual install, kube-proxy's too, and the old CNI files
 /// in the node's folders (`uninstall-calico-hpc.ps1`); `install-cni` writes them anew.

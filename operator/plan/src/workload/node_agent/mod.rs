@@ -8,7 +8,7 @@ mod env;
 
 use wn_api::calico::CalicoApi;
 use wn_api::names::node_agent as names;
-use wn_api::spec::{Image, NodeAgent};
+use wn_api::spec::{Image, NetworkType, NodeAgent};
 
 use super::image::{DefaultImage, reference};
 use super::meta::{Base, config_map, daemon_set};
@@ -22,6 +22,14 @@ const NODE: &str = "node-windows";
 const CNI: &str = "cni-windows";
 /// The agent keeps nothing that would need longer to save (tigera/operator, `nodeTerminationGracePeriodSeconds`).
 const GRACE_PERIOD: i64 = 5;
+
+/// Name of the networking backend, in `CALICO_NETWORKING_BACKEND` and as `mode` in the CNI configuration.
+fn backend(network: NetworkType) -> &'static str {
+    match network {
+        NetworkType::CalicoVxlan => "vxlan",
+        NetworkType::CalicoBgp => "windows-bgp",
+    }
+}
 
 /// The two images of the agent.
 #[derive(Clone, Debug, PartialEq)]
