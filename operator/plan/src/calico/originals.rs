@@ -56,7 +56,7 @@ fn first(
 /// A field no longer wanted: reported on or contested, it keeps its entry for the day of deletion;
 /// replaced by another network type, it is given back (`lapsed`), and then its entry says so.
 fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Original> {
-    if !lapsed(original, judged) {
+    if original.created || !lapsed(original, judged) {
         return Some(original.clone());
     }
     let object = observed

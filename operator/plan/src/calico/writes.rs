@@ -84,9 +84,10 @@ fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {
     }
 }
 
-/// A lapsed field that still has our value and must go back to its own.
+/// A lapsed field that still has our value and must go back to its own. An object we created has none of
+/// its own: its fields go with it.
 fn given_back(original: &Original, judged: &Judged, object: Option<&CalicoObject>) -> Option<Change> {
-    let object = object?;
+    let object = object.filter(|_| !original.created)?;
     let current = object.spec.get(&original.field);
     let ours = object.is_ours(&original.field, &original.applied) && original.previous.as_ref() != current;
     (originals::lapsed(original, judged) && ours).then(|| Change {

@@ -157,7 +157,7 @@ fn update_strategy(spec: &UpdateStrategy) -> DaemonSetUpdateStrategy {
         UpdateStrategyType::RollingUpdate => (
             "RollingUpdate",
             Some(RollingUpdateDaemonSet {
-                max_unavailable: Some(spec.max_unavailable.clone().unwrap_or(ONE)),
+                max_unavailable: Some(spec.max_unavailable.as_ref().map_or(ONE, number_or_percentage)),
                 ..RollingUpdateDaemonSet::default()
             }),
         ),
@@ -165,6 +165,14 @@ fn update_strategy(spec: &UpdateStrategy) -> DaemonSetUpdateStrategy {
     DaemonSetUpdateStrategy {
         type_: Some(type_.to_owned()),
         rolling_update,
+    }
+}
+
+/// `"2"` is fine in the spec; a DaemonSet takes a number as a number only.
+fn number_or_percentage(value: &IntOrString) -> IntOrString {
+    match value {
+        IntOrString::String(text) => text.parse().map_or_else(|_| value.clone(), IntOrString::Int),
+        IntOrString::Int(_) => value.clone(),
     }
 }
 
