@@ -1,0 +1,30 @@
+//! Installed as people install it: with helm, with kustomize, and with no right more than is used.
+
+mod helm;
+mod kustomize;
+mod rights;
+
+use anyhow::Result;
+use wn_api::calico::CalicoApi;
+use wn_e2e::control_plane::Cluster;
+use wn_e2e::objects;
+use wn_e2e::simulator::Simulator;
+use wn_e2e::stage::Stage;
+
+/// A stage on a cluster that was set up by hand; the operator is not started.
+async fn stage_on(cluster: Cluster) -> Result<Stage> {
+    let client = cluster.client();
+    let form = objects::calico_form(&client).await?.unwrap_or(CalicoApi::V1);
+    let simulator = Simulator::start(client.clone());
+    Ok(Stage {
+        operator: None,
+        simulator,
+        client,
+        form,
+        cluster,
+    })
+}
+
+async fn kubectl(stage: &Stage, line: &str) -> Result<String> {
+    stage.cluster.kubectl(&line.split(' ').collect::<Vec<_>>()).await
+}

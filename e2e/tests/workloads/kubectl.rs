@@ -1,0 +1,79 @@
+//! What a person with kubectl sees.
+
+use anyhow::{Result, ensure};
+use wn_e2e::control_plane::ClusterOptions;
+use wn_e2e::stage::Stage;
+
+fn has(text: &str, parts: &[&str]) -> Result<()> {
+    for part in parts {
+        ensure!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kubectl_applies_waits_and_tells() -> Result<()> {
+    let stage = Stage::play(ClusterOptions::default()).await?;
+    let kubectl = async |line: &str| stage.cluster.kubectl(&line.split(' ').collect::<Vec<_>>()).await;
+    kubectl("apply -f manifests/samples/calico-vxlan.yaml").await?;
+    kubectl("wait --for=condition=Ready wnc/default --timeout=60s").await?;
+
+    let table = kubectl("get wnc").await?;
+    let rows: Vec<Vec<_>> = table.lines().map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!(rows[0], ["NAME", "READY", "REASON", "NETWORK", "WINDOWS", "AGE"]);
+    assert_eq!(
+        rows[1][..5],
+        ["default", "True", "AsExpected", "CalicoVXLAN", "1/1"]
+    );
+    let wide = kubectl("get windowsnodeconfigs -o wide").await?;
+    has(
+        &wide,
+        &[
+            "CALICO",
+            "KUBE-PROXY",
+            "MODE",
+            "v3.32.1",
+            stage.cluster.kubernetes_version(),
+            "Manage",
+        ],
+    )?;
+    has(&kubectl("get calico").await?, &["default"])?;
+
+    let explained = kubectl("explain wnc.spec.calico").await?;
+    has(
+        &explained,
+        &[
+            "Which of Calico's settings the operator may change",
+            "strictAffinity",
+            "Default: Enforce",
+        ],
+    )?;
+    has(
+        &kubectl("explain wnc.spec.kubeProxy.dsr").await?,
+        &["Direct server return", "Default: Auto"],
+    )?;
+    has(
+        &kubectl("explain wnc.status.nodes.list").await?,
+        &["At most 50 nodes"],
+    )?;
+    let described = kubectl("describe wnc default").await?;
+    has(
+        &described,
+        &[
+            "NodeAgentAvailable",
+            "every Windows node is ready",
+            "Originals",
+            "Events:",
+            "CalicoPatched",
+            "Ready",
+        ],
+    )?;
+
+    // As `kubectl apply` of a changed file, and `kubectl edit` of one field.
+    kubectl(r#"patch wnc default --type=merge -p {"spec":{"nodeAgent":{"logLevel":"Debug"}}}"#).await?;
+    kubectl("rollout status daemonset/calico-node-windows -n windows-node-operator --timeout=60s").await?;
+    kubectl("wait --for=condition=Ready wnc/default --timeout=60s").await?;
+    kubectl("delete wnc default --timeout=60s").await?;
+    kubectl("wait --for=delete wnc/default --timeout=60s").await?;
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! The two DaemonSets on Windows nodes: rolled out, kept right, and left to others where others run them.
+
+mod drift;
+mod kubectl;
+mod nodes;
+mod rollout;
+mod standing;
+mod support;
+mod versions;

@@ -1,0 +1,119 @@
+//! What kube-proxy's version and flags follow from: the Windows nodes there are.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
+use wn_e2e::stage::{Stage, minimal};
+
+use crate::support::{PROXY, arguments, daemon_set_until, image, remove_node};
+
+const GATE: &str = "--feature-gates=WinDSR=true";
+const DSR: &str = "--enable-dsr=true";
+
+async fn version(stage: &Stage, version: &str) -> Result<Value> {
+    let wanted = format!("docker.io/sigwindowstools/kube-proxy:{version}-calico-hostprocess");
+    let what = format!("runs {version}");
+    let found = daemon_set_until(stage, PROXY, &what, |d| image(d) == wanted).await?;
+    stage.ready().await?;
+    Ok(found)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn version_follows_the_oldest_kubelet() -> Result<()> {
+    let stage = Stage::play(ClusterOptions::default()).await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    version(&stage, stage.cluster.kubernetes_version()).await?;
+
+    stage
+        .cluster
+        .add_node(NodeSpec::windows("old").kubelet_version("v1.34.4"))
+        .await?;
+    let found = version(&stage, "v1.34.4").await?;
+    assert!(!arguments(&found).contains(&GATE));
+
+    // The last minor that needs the gate; later ones do not know it for long.
+    stage
+        .cluster
+        .add_node(NodeSpec::windows("older").kubelet_version("v1.32.13"))
+        .await?;
+    let found = version(&stage, "v1.32.13").await?;
+    assert!(
+        arguments(&found).contains(&GATE) && arguments(&found).contains(&DSR),
+        "{found}"
+    );
+    for node in ["windows-0", "old", "older"] {
+        assert_eq!(stage.simulator.problems(node), Vec::<String>::new());
+    }
+
+    // A distribution's build: a tag cannot hold a plus.
+    remove_node(&stage, "older").await?;
+    stage
+        .cluster
+        .add_node(NodeSpec::windows("k3s").kubelet_version("v1.33.4+k3s1"))
+        .await?;
+    let found = version(&stage, "v1.33.4_k3s1").await?;
+    assert!(!arguments(&found).contains(&GATE));
+    remove_node(&stage, "k3s").await?;
+    version(&stage, "v1.34.4").await?;
+
+    stage
+        .apply(json!({"network": {"type": "CalicoVXLAN"}, "kubeProxy": {"version": "v1.35.1"}}))
+        .await?;
+    version(&stage, "v1.35.1").await?;
+    stage.quiet().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dsr_is_used_where_every_node_can() -> Result<()> {
+    let stage = Stage::play(ClusterOptions::default()).await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    stage.ready().await?;
+    assert!(arguments(&stage.daemon_set(PROXY).await?).contains(&DSR));
+
+    let old = NodeSpec::windows("server-2019").kernel_version("10.0.17763.1000");
+    stage.cluster.add_node(old).await?;
+    let off = |d: &Value| !arguments(d).contains(&DSR);
+    daemon_set_until(&stage, PROXY, "without DSR", off).await?;
+    stage.ready().await?;
+    let note = stage
+        .condition("KubeProxyAvailable", "True", "AsExpected")
+        .await?;
+    assert!(
+        note.contains("DSR is off") && note.contains("server-2019") && note.contains("17763.1432"),
+        "{note}"
+    );
+
+    let dsr = |dsr: &str| json!({"network": {"type": "CalicoVXLAN"}, "kubeProxy": {"dsr": dsr}});
+    stage.apply(dsr("Enabled")).await?;
+    let why = stage
+        .condition("KubeProxyAvailable", "False", "DSRUnsupported")
+        .await?;
+    assert!(
+        why.contains("server-2019") && why.contains("set dsr to Auto"),
+        "{why}"
+    );
+    stage.condition("Stalled", "True", "DSRUnsupported").await?;
+    stage.condition("Ready", "False", "DSRUnsupported").await?;
+    stage
+        .condition("NodeAgentAvailable", "True", "AsExpected")
+        .await?;
+    assert!(
+        off(&stage.daemon_set(PROXY).await?),
+        "a DaemonSet that works is left alone"
+    );
+
+    // What waited for the node to be updated goes on by itself.
+    remove_node(&stage, "server-2019").await?;
+    daemon_set_until(&stage, PROXY, "with DSR", |d| arguments(d).contains(&DSR)).await?;
+    stage.ready().await?;
+
+    stage.apply(dsr("Disabled")).await?;
+    daemon_set_until(&stage, PROXY, "without DSR", off).await?;
+    stage.ready().await?;
+    let note = stage
+        .condition("KubeProxyAvailable", "True", "AsExpected")
+        .await?;
+    assert!(!note.contains("DSR"), "{note}");
+    Ok(())
+}
