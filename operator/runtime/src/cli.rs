@@ -48,9 +48,8 @@ pub fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Run(settings) => {
             crate::telemetry::init(&settings)?;
-            // Two threads: one for the watches, one while a reconcile computes. More only cost memory.
-            let runtime = tokio::runtime::Builder::new_multi_thread()
-                .worker_threads(2)
+            // One thread: passes take milliseconds, and each further thread costs an arena of memory.
+            let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
             runtime.block_on(crate::run::run(settings))
