@@ -6,6 +6,7 @@
 pub mod calico;
 pub mod crd;
 pub mod names;
+pub mod node_reasons;
 pub mod reasons;
 pub mod spec;
 pub mod status;

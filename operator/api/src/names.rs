@@ -20,6 +20,7 @@ pub mod managers {
     pub const KUBE_PROXY: &str = "windows-node-operator/kube-proxy";
     pub const STATUS: &str = "windows-node-operator/status";
     pub const FINALIZER: &str = "windows-node-operator/finalizer";
+    pub const NODE: &str = "windows-node-operator/node";
 
     /// Is `manager` one of ours?
     pub fn is_ours(manager: &str) -> bool {
@@ -62,6 +63,8 @@ pub mod annotations {
     /// Checksum of what the operator last wanted an object to be: tells a change somebody made (same
     /// intent, other content) from a change of the operator's own mind.
     pub const INTENT: &str = "windowsnode.dev/intent";
+    /// On a Node whose readiness taint the operator set: another one's is not taken off.
+    pub const TAINTED: &str = "windowsnode.dev/tainted";
 }
 
 pub mod node_agent {
@@ -103,5 +106,14 @@ pub const MIN_VXLAN_VNI: i32 = 4096;
 pub const MAX_VXLAN_VNI: i32 = 16_777_215;
 /// The only UDP port Windows HNS encapsulates on with Calico.
 pub const VXLAN_PORT: i32 = 4789;
-/// Most nodes listed in the status.
-pub const NODE_LIST_LIMIT: usize = 50;
+/// Nodes listed in the status unless the spec says otherwise, and at most.
+pub const NODE_LIST_LIMIT: u32 = 50;
+pub const NODE_LIST_LIMIT_MAX: u32 = 500;
+
+/// Type of our condition on Nodes, in a group as node-readiness-controller's rules expect it.
+pub const NODE_CONDITION: &str = "windowsnode.dev/WindowsNetworkReady";
+/// Key, value and effect of the taint that keeps pods off a node without a network, in
+/// node-readiness-controller's prefix.
+pub const READINESS_TAINT: &str = "readiness.k8s.io/windows-network";
+pub const READINESS_TAINT_VALUE: &str = "pending";
+pub const READINESS_TAINT_EFFECT: &str = "NoSchedule";

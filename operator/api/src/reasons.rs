@@ -103,14 +103,8 @@ pub mod events {
     pub const READY: &str = "Ready";
     pub const NOT_READY: &str = "NotReady";
     pub const APPLY_FAILED: &str = "ApplyFailed";
-}
-
-/// Why a Windows node is not ready, in order of rank.
-pub mod nodes {
-    pub const NODE_AGENT_MISSING: &str = "NodeAgentMissing";
-    pub const NODE_AGENT_NOT_READY: &str = "NodeAgentNotReady";
-    pub const KUBE_PROXY_MISSING: &str = "KubeProxyMissing";
-    pub const KUBE_PROXY_NOT_READY: &str = "KubeProxyNotReady";
-    pub const NETWORK_UNAVAILABLE: &str = "NetworkUnavailable";
-    pub const NODE_NOT_READY: &str = "NodeNotReady";
+    /// On a Node: its network works.
+    pub const NETWORK_READY: &str = "WindowsNetworkReady";
+    /// On the `WindowsNodeConfig`: nodes that changed since it last said so.
+    pub const NODES_CHANGED: &str = "NodesChanged";
 }

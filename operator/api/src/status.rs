@@ -1,6 +1,6 @@
 //! `WindowsNodeConfig.status`: what was found, what was done, what works.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -149,9 +149,22 @@ pub struct NodesStatus {
     pub summary: String,
     /// Windows nodes in the cluster.
     pub total: i32,
-    /// Windows nodes whose pods have working networking and Services, as far as the API shows.
+    /// Windows nodes whose pods have working networking and Services, as far as the API shows; nodes of an
+    /// unknown build of Windows with nothing wrong count.
     pub ready: i32,
-    /// At most 50 nodes, those not ready first, then by name.
+    /// Nodes that come up and are within the time that usually takes.
+    #[serde(default)]
+    pub progressing: i32,
+    /// Nodes that do not work.
+    #[serde(default)]
+    pub failing: i32,
+    /// Nodes, counted in `ready`, of which something cannot be told.
+    #[serde(default)]
+    pub unknown: i32,
+    /// How often each reason was found; one node may have several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<ReasonCount>,
+    /// Nodes not ready first, then by name; as many as `spec.status.nodeListLimit`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<NodeStatus>,
     /// Nodes that did not fit into `list`.
@@ -166,17 +179,40 @@ fn is_zero(n: &i32) -> bool {
 
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+pub struct ReasonCount {
+    /// One word; docs/reasons.md explains it.
+    pub reason: String,
+    /// Nodes it was found on.
+    pub nodes: i32,
+    /// Names of the first of them.
+    pub names: String,
+}
+
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct NodeStatus {
     /// Name of the Node.
     pub name: String,
     /// Whether it works.
     pub ready: bool,
+    /// `Ready`, `Unknown`, `Progressing` or `Failing`.
+    #[serde(default)]
+    pub state: String,
     /// Why not, as one word; missing when ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Why not and what to do, as one sentence; missing when ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Since when the node has this reason, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+    /// What else was found, by rank.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// Worth knowing, and no reason not to be ready.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<String>,
     /// Windows build and patch level, e.g. `10.0.20348.3207`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub os_build: Option<String>,

@@ -33,7 +33,7 @@ pub fn of_node(node: &NodeFacts) -> Option<(Platform, String)> {
         ("windowsmachineconfig.openshift.io/", Platform::Wmco),
     ];
     let label = LABELS.iter().find_map(|(prefix, platform)| {
-        let label = node.labels.keys().find(|l| l.starts_with(prefix))?;
+        let label = node.labels.names().find(|l| l.starts_with(prefix))?;
         Some((*platform, format!("label {label}")))
     });
     // RKE2 runs kube-proxy and the agent inside rke2.exe (rke2 `pkg/executor/pebinary`).
@@ -67,7 +67,7 @@ mod tests {
     #[case("zone", "v1.33.4+k3s1", None)]
     fn recognised_by(#[case] label: &str, #[case] kubelet: &str, #[case] expected: Option<Platform>) {
         let node = NodeFacts {
-            labels: [(label.to_owned(), String::new())].into(),
+            labels: [(label, "")].into(),
             kubelet_version: kubelet.to_owned(),
             ..NodeFacts::default()
         };

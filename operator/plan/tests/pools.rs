@@ -149,7 +149,7 @@ fn felix_keeps_ipip_for_pods_of_a_disabled_pool() {
     cluster.pass();
     assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), Value::Null);
     // The last of them is gone.
-    cluster.observed.calico.blocks.clear();
+    cluster.observed.calico.blocks = Default::default();
     cluster.pass();
     assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), false);
 }

@@ -206,6 +206,9 @@ fn switch(cluster: &mut Cluster) {
     cluster.pass();
 }
 
+/// Two minutes is the shortest a node's stage may take.
+const BEFORE_ANY_DEADLINE: i64 = 100;
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -264,9 +267,9 @@ proptest! {
         }
     }
 
-    /// Else each status we write would make us write another.
+    /// Else each status we write would make us write another. Only a deadline changes it by time alone.
     #[test]
-    fn the_status_is_a_fixpoint(mut cluster in clusters(), later in 0..100_000_i64) {
+    fn the_status_is_a_fixpoint(mut cluster in clusters(), later in 0..BEFORE_ANY_DEADLINE) {
         cluster.pass();
         let plan = cluster.plan();
         let status = cluster.status(&plan);

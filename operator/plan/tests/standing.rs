@@ -35,13 +35,8 @@ fn written(plan: &Plan) -> Vec<&str> {
 }
 
 fn label(cluster: &mut Cluster, key: &str) {
-    cluster
-        .observed
-        .nodes
-        .get_mut("win-0")
-        .unwrap()
-        .labels
-        .insert(key.into(), "x".into());
+    let node = cluster.observed.nodes.get_mut("win-0").unwrap();
+    node.labels = node.labels.iter().chain([(key, "x")]).collect();
 }
 
 type Arrange = fn(&mut Cluster);

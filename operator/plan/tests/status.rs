@@ -14,6 +14,7 @@ use wn_api::calico::DEFAULT;
 use wn_api::reasons::conditions as types;
 use wn_api::spec::NetworkType;
 use wn_plan::applied::{Applied, Failure, Part};
+use wn_plan::observed::Trouble;
 use wn_plan::status;
 use wn_plan::validate::validate;
 
@@ -106,6 +107,7 @@ type Arrange = fn() -> Cluster;
 #[case::external(|| {
     let mut c = Cluster::vxlan();
     c.install_hns();
+    set_up(&mut c.observed, "win-0", 0);
     c.foreign_daemon_set("kube-system", "kube-proxy-windows", "sigwindowstools/kube-proxy:v1.36.3-calico-hostprocess");
     c
 }, ["True", "False", "False"])]
@@ -123,8 +125,14 @@ type Arrange = fn() -> Cluster;
 }, ["True", "False", "False"])]
 #[case::pod_in_trouble(|| {
     let mut c = working();
-    let pod = c.observed.pods.values_mut().next().unwrap();
-    (pod.ready, pod.trouble) = (false, "install-cni: CrashLoopBackOff: access denied".into());
+    let (key, mut pod) = c.observed.pods.iter().map(|(k, p)| (k.clone(), p.clone())).next().unwrap();
+    pod.ready = false;
+    pod.trouble = Some(Box::new(Trouble {
+        container: "install-cni".into(),
+        reason: "CrashLoopBackOff".into(),
+        message: "access denied".into(),
+    }));
+    c.observed.pods.insert(key, pod);
     c.observed.daemon_sets.values_mut().next().unwrap().ready = 0;
     c
 }, ["False", "True", "False"])]
@@ -165,22 +173,17 @@ fn giving_back_is_said() {
 #[case(Part::NodeAgent, types::NODE_AGENT_AVAILABLE)]
 #[case(Part::KubeProxy, types::KUBE_PROXY_AVAILABLE)]
 fn a_failed_write(#[case] part: Part, #[case] type_: &str) {
-    let cluster = Cluster::vxlan();
+    let mut cluster = Cluster::vxlan();
     let plan = cluster.plan();
     let failure = Some(Failure {
         part,
         message: "IPPool x: forbidden".into(),
     });
-    let status = status::build(
-        cluster.config(),
-        &cluster.observed,
-        &plan,
-        &Applied {
-            failure,
-            ..Applied::default()
-        },
-        at(0),
-    );
+    let applied = Applied {
+        failure,
+        ..Applied::default()
+    };
+    let status = cluster.status_after(&plan, &applied);
     check(&status);
     assert_eq!(condition(&status, type_), ("False", "ApplyFailed"));
     assert_eq!(summary(&status), ["False", "True", "False"]);
@@ -251,13 +254,11 @@ fn the_summary_is_ready_of_total() {
     cluster.observed.nodes.insert("win-1".into(), windows_node());
     cluster.pass();
     cluster.roll_out();
-    cluster
-        .observed
-        .pods
-        .retain(|(_, name), _| name != "calico-node-windows-win-1");
+    let key = (NAMESPACE.to_owned(), "calico-node-windows-win-1".to_owned());
+    cluster.observed.pods.remove(&key).unwrap();
     let nodes = after_pass(&mut cluster).nodes.unwrap();
     assert_eq!(nodes.summary, "1/2");
-    assert_eq!(nodes.list[0].reason.as_deref(), Some("NodeAgentMissing"));
+    assert_eq!(nodes.list[0].reason.as_deref(), Some("AgentNotScheduled"));
 }
 
 /// A cause named once with a few nodes, however many have it.
@@ -271,7 +272,7 @@ fn messages_do_not_grow_with_the_cluster() {
     let message = &status.conditions.last().unwrap().message;
     assert_eq!(
         message,
-        "500 nodes: NodeAgentMissing (win-000, win-001, win-002 and others); see status.nodes"
+        "500 nodes: AgentNotScheduled (win-000, win-001, win-002 and others); see status.nodes"
     );
 }
 

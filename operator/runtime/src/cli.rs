@@ -24,7 +24,7 @@ pub struct Settings {
     /// Namespace of the operator, where its DaemonSets go.
     #[arg(long, env = "POD_NAMESPACE")]
     pub namespace: String,
-    /// Address for /livez and /readyz.
+    /// Address for /livez, /readyz and /metrics.
     #[arg(long, env = "LISTEN", default_value = "0.0.0.0:8080")]
     pub listen: SocketAddr,
     /// What to log: a level, or a filter such as `info,wn_runtime=debug`.

@@ -3,16 +3,24 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use wn_api::spec::TaintMode;
+use wn_plan::applied::Applied;
 use wn_plan::calico::contest::Contests;
+use wn_plan::decide::Plan;
+use wn_plan::node::{Setting, Table};
 
 use crate::events::Events;
+use crate::metrics::Metrics;
+use crate::nodes::{News, Writer};
 use crate::world::{Apis, World};
 
 /// What every step may use.
 pub struct Context {
     pub world: Arc<World>,
     pub apis: Apis,
-    pub events: Events,
+    pub events: Arc<Events>,
+    pub metrics: Arc<Metrics>,
+    pub nodes: Arc<Writer>,
     pub memory: Mutex<Memory>,
 }
 
@@ -24,6 +32,21 @@ pub struct Memory {
     pub version: (Option<String>, Option<i64>),
     /// Refusals that were announced.
     pub announced: Option<String>,
+    /// The last plan and what came of it; `None` while there is nothing to judge nodes by.
+    pub outcome: Option<Outcome>,
+    pub table: Table,
+    /// What happened to nodes since the status was last written.
+    pub news: News,
+    /// When the status was last written.
+    pub reported: Option<Timestamp>,
+}
+
+pub struct Outcome {
+    pub plan: Plan,
+    pub applied: Applied,
+    pub setting: Setting,
+    /// How Nodes are marked; `None` when nothing may be written.
+    pub taint: Option<TaintMode>,
 }
 
 impl Context {

@@ -1,7 +1,9 @@
 //! Deletion: our DaemonSets go, Calico is given back, the finalizer falls. Never for ever: a Calico that is
 //! gone is not waited for, and one that refuses only until `PATIENCE` is over.
 
+use futures::TryStreamExt;
 use jiff::{SignedDuration, Timestamp};
+use kube::Api;
 use wn_api::WindowsNodeConfig;
 use wn_api::reasons::events;
 use wn_api::spec::{DeletionPolicy, Mode};
@@ -12,6 +14,7 @@ use wn_plan::status::{self, describe};
 use crate::apply;
 use crate::context::{Context, Next};
 use crate::error::Error;
+use crate::nodes::unmark;
 use crate::status_writer;
 
 /// Long enough for a migration's steps and an API server's restart; after that a person who deletes the
@@ -23,6 +26,7 @@ pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timest
     match (config.spec.mode, config.spec.deletion_policy) {
         (Mode::Manage, policy) => {
             delete_objects(context).await?;
+            unmark_nodes(context).await?;
             if policy == DeletionPolicy::Restore
                 && let Some(next) = restore(context, config, now).await?
             {
@@ -44,6 +48,33 @@ async fn delete_objects(context: &Context) -> Result<(), Error> {
         apply::delete_object(context, &object).await?;
     }
     Ok(())
+}
+
+/// Requests under way at once.
+const CONCURRENCY: usize = 8;
+
+/// Takes our conditions and taints off the Nodes.
+async fn unmark_nodes(context: &Context) -> Result<(), Error> {
+    // A mark that lands after this would stay for ever.
+    context.nodes.rest().await;
+    let marked: Vec<_> = context.world.read(|o| {
+        let ours = o
+            .nodes
+            .iter()
+            .filter(|(_, n)| n.said.is_some() || n.taint_is_ours);
+        ours.map(|(name, n)| (name.clone(), n.tainted && n.taint_is_ours))
+            .collect()
+    });
+    let api = Api::all(context.apis.client());
+    futures::stream::iter(marked.into_iter().map(Ok))
+        .try_for_each_concurrent(CONCURRENCY, |(name, tainted)| {
+            let api = api.clone();
+            async move {
+                let done = unmark(&api, &name, tainted).await;
+                done.map_err(|e| Error::new(format!("condition of Node {name}"), e))
+            }
+        })
+        .await
 }
 
 /// Gives Calico back, or gives up when patience is over; `Some` when it is to be tried again.

@@ -1,24 +1,35 @@
-//! `/livez`: the process answers. `/readyz`: the first full picture of the cluster is there.
+//! `/livez`: the process answers. `/readyz`: the first full picture of the cluster is there. `/metrics`: what
+//! was done.
 
 use std::sync::Arc;
 
 use anyhow::Context;
 use axum::Router;
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::metrics::{self, Metrics};
 use crate::world::World;
 
 pub async fn serve(
     address: std::net::SocketAddr,
     world: Arc<World>,
+    metrics: Arc<Metrics>,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}"))?;
+    axum::serve(listener, router(world, metrics))
+        .with_graceful_shutdown(stop.cancelled_owned())
+        .await
+        .context("HTTP server failed")
+}
+
+fn router(world: Arc<World>, metrics: Arc<Metrics>) -> Router {
     let ready = move || {
         let world = world.clone();
         async move {
@@ -33,11 +44,40 @@ pub async fn serve(
             }
         }
     };
-    let router = Router::new()
+    let scrape = move || {
+        let text = metrics.text();
+        async move { ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text) }
+    };
+    Router::new()
         .route("/livez", get(|| async { "ok" }))
-        .route("/readyz", get(ready));
-    axum::serve(listener, router)
-        .with_graceful_shutdown(stop.cancelled_owned())
-        .await
-        .context("HTTP server failed")
+        .route("/readyz", get(ready))
+        .route("/metrics", get(scrape))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+    use axum::http::Request;
+    use tower::ServiceExt;
+
+    async fn get(path: &str) -> (StatusCode, Option<String>) {
+        let router = router(Arc::new(World::new("operator")), Metrics::new());
+        let answer = router
+            .oneshot(Request::get(path).body(Body::empty()).unwrap())
+            .await
+            .unwrap();
+        let type_ = answer.headers().get(CONTENT_TYPE);
+        (answer.status(), type_.map(|t| t.to_str().unwrap().to_owned()))
+    }
+
+    #[tokio::test]
+    async fn metrics_do_not_wait_for_the_cluster() {
+        assert_eq!(get("/readyz").await.0, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(get("/livez").await.0, StatusCode::OK);
+        let (status, type_) = get("/metrics").await;
+        assert_eq!(status, StatusCode::OK);
+        assert_eq!(type_.as_deref(), Some(metrics::CONTENT_TYPE));
+        assert_eq!(get("/").await.0, StatusCode::NOT_FOUND);
+    }
 }

@@ -9,6 +9,8 @@ mod error;
 mod events;
 mod finalize;
 mod http;
+mod metrics;
+mod nodes;
 mod observe;
 mod reconcile;
 mod report;

@@ -1,4 +1,5 @@
-//! One pass: observe → validate → plan → apply → report.
+//! One pass over the cluster: observe → validate → plan → apply. What came of it is settled, and the report
+//! follows in `run`, as it does when only nodes changed.
 
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
@@ -11,31 +12,47 @@ use crate::apply;
 use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::observe::{Task, observe};
-use crate::{finalize, report};
+use crate::{finalize, nodes, report};
 
 pub async fn reconcile(context: &Context) -> Result<Next, Error> {
     let Some(Task { config, now }) = observe(context).await else {
+        nodes::forget(context);
         return Ok(Next::Wait);
     };
     let config = match config {
         Config::Readable(config) => config,
         Config::Unreadable { generation, message } => {
+            nodes::forget(context);
             return report::unreadable(context, generation, &message, now).await;
         }
     };
     if config.metadata.deletion_timestamp.is_some() {
+        nodes::forget(context);
         return finalize::finalize(context, &config, now).await;
     }
     let plan = match plan(context, &config, now) {
         Ok(plan) => plan,
-        Err(violations) => return report::refused(context, &config, &violations, now).await,
+        Err(violations) => {
+            nodes::forget(context);
+            return report::refused(context, &config, &violations, now).await;
+        }
     };
     let applied = if plan.write {
         apply::apply(context, &config, &plan, now).await?
     } else {
         Applied::default()
     };
-    report::report(context, &config, &plan, &applied, now).await
+    report::announce(context, &config, &plan, &applied).await;
+    let next = next(&plan, &applied);
+    nodes::settle(context, &config, plan, applied);
+    Ok(next)
+}
+
+fn next(plan: &Plan, applied: &Applied) -> Next {
+    if applied.failure.is_some() {
+        return Next::Retry;
+    }
+    plan.calico.revisit.map_or(Next::Wait, Next::At)
 }
 
 /// Validates and plans on one and the same picture of the cluster.

@@ -1,12 +1,14 @@
 //! Step 5: status and Events.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use wn_api::WindowsNodeConfig;
 use wn_api::names;
 use wn_api::reasons::{Reason, conditions, events};
 use wn_api::status::WindowsNodeConfigStatus;
 use wn_plan::applied::Applied;
 use wn_plan::decide::Plan;
+use wn_plan::node::Entry;
+use wn_plan::observed::Config;
 use wn_plan::status::{self, describe};
 use wn_plan::validate::Violation;
 
@@ -14,44 +16,83 @@ use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::status_writer::{self, write};
 
-pub async fn report(
-    context: &Context,
-    config: &WindowsNodeConfig,
-    plan: &Plan,
-    applied: &Applied,
-    now: Timestamp,
-) -> Result<Next, Error> {
-    let status = context
-        .world
-        .read(|observed| status::build(config, observed, plan, applied, now));
-    let ready = ready(&status);
-    write(context, config, &status).await?;
-    announce(context, config, plan, applied).await;
-    if let Some((was, is)) = config
-        .status
-        .as_ref()
-        .and_then(self::ready)
-        .zip(ready)
-        .filter(|(was, is)| was.0 != is.0)
-    {
-        let (_, reason, message) = is;
-        tracing::debug!(was = was.0, "readiness changed");
-        if is.0 == "True" {
+/// Status is written at once when it was not of late, else when this time is over: a storm of changes costs one
+/// write a second, and the last state is never lost.
+const PACE: SignedDuration = SignedDuration::from_secs(1);
+
+/// Writes the status if it differs. Says when it is to be called again, because it is too early now.
+pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Timestamp>, Error> {
+    let Some(Config::Readable(config)) = context.world.read(|o| o.config.clone()) else {
+        return Ok(None);
+    };
+    // What the user asked for is answered at once.
+    let answered = config.status.as_ref().and_then(|s| s.observed_generation) == config.metadata.generation;
+    let early = context.remember(|m| m.reported.map(|at| at + PACE).filter(|at| answered && *at > now));
+    if early.is_some() {
+        return Ok(early);
+    }
+    let Some(status) = build(context, &config, now) else {
+        return Ok(None);
+    };
+    if write(context, &config, &status).await? {
+        context.remember(|m| m.reported = Some(now));
+    }
+    tell(context, &config, &status).await;
+    Ok(None)
+}
+
+fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Option<WindowsNodeConfigStatus> {
+    context.remember(|memory| {
+        let outcome = memory.outcome.as_ref()?;
+        let nodes = status::Nodes {
+            table: &memory.table,
+            setting: &outcome.setting,
+        };
+        let found = |e: &Entry| {
+            (
+                e.state,
+                e.reason
+                    .into_iter()
+                    .chain(e.others.iter().copied())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        context
+            .metrics
+            .nodes(memory.table.iter().map(|(_, entry)| found(entry)));
+        let (plan, applied) = (&outcome.plan, &outcome.applied);
+        Some(
             context
-                .events
-                .normal(config, events::READY, message.to_owned())
-                .await;
+                .world
+                .read(|o| status::build(config, o, plan, applied, nodes, now)),
+        )
+    })
+}
+
+/// Events that go with a status.
+async fn tell(context: &Context, config: &WindowsNodeConfig, status: &WindowsNodeConfigStatus) {
+    if let Some((told, bad)) = context.remember(|m| m.news.take()) {
+        if bad {
+            context.events.warning(config, events::NODES_CHANGED, told).await;
         } else {
-            context
-                .events
-                .warning(config, events::NOT_READY, format!("{reason}: {message}"))
-                .await;
+            context.events.normal(config, events::NODES_CHANGED, told).await;
         }
     }
-    if applied.failure.is_some() {
-        return Ok(Next::Retry);
+    let was = config.status.as_ref().and_then(ready);
+    let Some((was, is)) = was.zip(ready(status)).filter(|(was, is)| was.0 != is.0) else {
+        return;
+    };
+    let (_, reason, message) = is;
+    tracing::debug!(was = was.0, "readiness changed");
+    if is.0 == "True" {
+        context
+            .events
+            .normal(config, events::READY, message.to_owned())
+            .await;
+    } else {
+        let note = format!("{reason}: {message}");
+        context.events.warning(config, events::NOT_READY, note).await;
     }
-    Ok(plan.calico.revisit.map_or(Next::Wait, Next::At))
 }
 
 fn ready(status: &WindowsNodeConfigStatus) -> Option<(&str, &str, &str)> {
@@ -59,7 +100,8 @@ fn ready(status: &WindowsNodeConfigStatus) -> Option<(&str, &str, &str)> {
     Some((&ready.status, &ready.reason, &ready.message))
 }
 
-async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan, applied: &Applied) {
+/// Events that go with what was written to the cluster.
+pub async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan, applied: &Applied) {
     for write in &applied.calico {
         let (drifted, first): (Vec<_>, Vec<_>) = write.changes.iter().partition(|c| c.drifted_by.is_some());
         let repaired = drifted.iter().map(|c| {

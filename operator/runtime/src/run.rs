@@ -1,32 +1,52 @@
 //! Wiring: client, watches, the loop, shutdown.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use jiff::Timestamp;
-use kube::Client;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::cli::Settings;
 use crate::context::{Context, Next};
+use crate::error::Error;
 use crate::events::Events;
 use crate::http;
+use crate::metrics::{Metrics, Pass};
+use crate::nodes::{self, Writer};
 use crate::reconcile::reconcile;
+use crate::report::report;
 use crate::world::{Apis, Watches, World};
 
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
-    let client = Client::try_default()
+    let metrics = Metrics::new();
+    let client = metrics
+        .client()
         .await
         .context("no way to the API server: no KUBECONFIG, and not in a cluster")?;
     let world = Arc::new(World::new(&settings.namespace));
     let stop = CancellationToken::new();
-    let server = tokio::spawn(http::serve(settings.listen, world.clone(), stop.clone()));
+    let server = tokio::spawn(http::serve(
+        settings.listen,
+        world.clone(),
+        metrics.clone(),
+        stop.clone(),
+    ));
+    let events = Arc::new(Events::new(client.clone(), &settings.pod_name));
+    let writer = Arc::new(Writer::new());
+    let marking = tokio::spawn(writer.clone().run(
+        client.clone(),
+        world.clone(),
+        events.clone(),
+        metrics.clone(),
+    ));
     let context = Context {
-        apis: Apis::new(client.clone(), &settings.namespace),
-        events: Events::new(client, &settings.pod_name),
+        apis: Apis::new(client, &settings.namespace),
+        events,
+        metrics,
+        nodes: writer,
         memory: std::sync::Mutex::default(),
         world,
     };
@@ -39,6 +59,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
         () = reconcile_for_ever(context) => {}
+        _ = marking => anyhow::bail!("the task that marks nodes failed"),
         served = server => served.context("the HTTP server's task failed")??,
         _ = terminate.recv() => info!("SIGTERM: stopping"),
         _ = interrupt.recv() => info!("SIGINT: stopping"),
@@ -48,46 +69,80 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
 }
 
 async fn reconcile_for_ever(mut context: Context) {
-    let mut watches = Watches::new(context.world.clone());
-    let mut failures = 0;
+    let mut watches = Watches::new(context.world.clone(), context.metrics.clone());
+    let mut rhythm = Rhythm::default();
     loop {
         watches.align(&mut context.apis).await;
-        let pause = if context.world.missing().is_empty() {
-            pass(&context, &mut failures).await
+        let wake = if context.world.missing().is_empty() {
+            rhythm.step(&context).await
         } else {
             None
         };
-        match pause {
+        match wake {
             None => context.world.changed().await,
-            Some(pause) => {
-                // Woken early by a change, which may be what the failure waited for.
+            Some(at) => {
+                let pause = Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default();
+                // Woken early by a change, which may be what a failure waited for.
                 let _ = tokio::time::timeout(pause, context.world.changed()).await;
             }
         }
     }
 }
 
-/// One pass; says how long to wait at most before the next.
-async fn pass(context: &Context, failures: &mut u32) -> Option<Duration> {
-    match reconcile(context).await {
-        Ok(Next::Wait) => {
-            *failures = 0;
-            None
+/// When the cluster is to be looked at as a whole although nothing changed.
+#[derive(Default)]
+struct Rhythm {
+    failures: u32,
+    again: Option<Timestamp>,
+}
+
+impl Rhythm {
+    /// Does what there is to do; says when to come back at the latest.
+    async fn step(&mut self, context: &Context) -> Option<Timestamp> {
+        let now = Timestamp::now();
+        if context.world.take_plan() || self.again.is_some_and(|at| at <= now) {
+            let began = Instant::now();
+            self.again = self.pass(context).await;
+            context.metrics.reconciled(Pass::Full, began.elapsed());
         }
-        Ok(Next::At(then)) => {
-            *failures = 0;
-            Some(Duration::try_from(then.duration_since(Timestamp::now())).unwrap_or_default())
+        let began = Instant::now();
+        let judged = nodes::judge(context, context.world.take_nodes(), Timestamp::now());
+        context.metrics.reconciled(Pass::Nodes, began.elapsed());
+        let reported = match report(context, Timestamp::now()).await {
+            Ok(early) => early,
+            Err(error) => {
+                self.again = Some(self.failed(context, &error));
+                None
+            }
+        };
+        [self.again, judged, reported].into_iter().flatten().min()
+    }
+
+    /// One pass over the cluster; says when the next must be at the latest.
+    async fn pass(&mut self, context: &Context) -> Option<Timestamp> {
+        match reconcile(context).await {
+            Ok(Next::Wait) => {
+                self.failures = 0;
+                None
+            }
+            Ok(Next::At(then)) => {
+                self.failures = 0;
+                Some(then)
+            }
+            Ok(Next::Retry) => {
+                self.failures += 1;
+                Some(Timestamp::now() + backoff(self.failures, false))
+            }
+            Err(error) => Some(self.failed(context, &error)),
         }
-        Ok(Next::Retry) => {
-            *failures += 1;
-            Some(backoff(*failures, false))
-        }
-        Err(error) => {
-            *failures += 1;
-            let pause = backoff(*failures, error.is_stale());
-            warn!(%error, ?pause, "pass ended early");
-            Some(pause)
-        }
+    }
+
+    fn failed(&mut self, context: &Context, error: &Error) -> Timestamp {
+        self.failures += 1;
+        context.metrics.apply_error(error);
+        let pause = backoff(self.failures, error.is_stale());
+        warn!(%error, ?pause, "pass ended early");
+        Timestamp::now() + pause
     }
 }
 

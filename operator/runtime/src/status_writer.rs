@@ -41,6 +41,7 @@ pub async fn patch(context: &Context, status: &WindowsNodeConfigStatus) -> Resul
         .patch_status(names::SINGLETON, &params, &Patch::Apply(&body))
         .await;
     let stored = stored.map_err(|e| Error::new("status of WindowsNodeConfig default", e))?;
+    context.metrics.status_written();
     if let Ok(value) = serde_json::to_value(&stored) {
         context.world.put(Topic::Config, &value);
     }

@@ -2,10 +2,12 @@
 
 mod calico;
 mod network;
+mod readiness;
 mod workload;
 
 pub use calico::{Calico, Conflicts, Encapsulation, Policy, Vxlan, WhenInUse};
 pub use network::{ApiServer, ClusterDns, Network, NetworkType};
+pub use readiness::{Readiness, StatusSettings, TaintMode};
 pub use workload::{
     Dsr, Image, KubeProxy, LogLevel, Management, NodeAgent, PullPolicy, Resources, SecretReference,
     Toleration, TolerationEffect, TolerationOperator, UpdateStrategy, UpdateStrategyType,
@@ -88,6 +90,14 @@ pub struct WindowsNodeConfigSpec {
     )]
     pub image_registry: Option<String>,
 
+    /// How nodes that are not ready keep pods away.
+    #[serde(default)]
+    pub readiness: Readiness,
+
+    /// What this object's status shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<StatusSettings>,
+
     /// What deleting this object does: `Restore` puts Calico's fields back to the values in
     /// `status.calico.originals`, `Retain` leaves them. Our DaemonSets go in both cases. Default: Restore.
     #[serde(default)]
@@ -109,6 +119,8 @@ impl WindowsNodeConfigSpec {
             node_agent: NodeAgent::default(),
             kube_proxy: KubeProxy::default(),
             image_registry: None,
+            readiness: Readiness::default(),
+            status: None,
             deletion_policy: DeletionPolicy::default(),
         }
     }

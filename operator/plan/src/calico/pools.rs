@@ -1,14 +1,12 @@
 //! Which IP pools can serve a Windows node, and which serve Linux pods already.
 
-use std::collections::BTreeMap;
-
 use ipnet::Ipv4Net;
 use serde_json::Value;
 use wn_api::calico::CalicoKind;
 use wn_api::names::labels;
 
 use super::selector;
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{CalicoObject, Labels, Observed};
 
 /// A block longer than this cannot hold the four addresses HNS reserves and a pod
 /// (libcalico-go `lib/ipam/ipam.go`, `getMaxPrefixLen`).
@@ -30,7 +28,7 @@ pub fn serving_windows(observed: &Observed) -> Vec<(&str, &CalicoObject)> {
     all(observed).filter(|(_, pool)| serves(pool, &nodes)).collect()
 }
 
-fn serves(pool: &CalicoObject, nodes: &[&BTreeMap<String, String>]) -> bool {
+fn serves(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
     let block = pool
         .spec
         .get("blockSize")
@@ -56,11 +54,9 @@ fn allows_workloads(pool: &CalicoObject) -> bool {
 }
 
 /// Labels of the Windows nodes; before the first one joins, of the node that will.
-fn windows_labels(observed: &Observed) -> Vec<&BTreeMap<String, String>> {
-    static EXPECTED: std::sync::LazyLock<BTreeMap<String, String>> = std::sync::LazyLock::new(|| {
-        let pairs = [(labels::OS, labels::WINDOWS), ("kubernetes.io/arch", "amd64")];
-        pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into()
-    });
+fn windows_labels(observed: &Observed) -> Vec<&Labels> {
+    static EXPECTED: std::sync::LazyLock<Labels> =
+        std::sync::LazyLock::new(|| [(labels::OS, labels::WINDOWS), ("kubernetes.io/arch", "amd64")].into());
     if observed.nodes.is_empty() {
         vec![&EXPECTED]
     } else {
@@ -96,7 +92,7 @@ mod tests {
             .calico
             .objects
             .insert((CalicoKind::IpPool, "p".into()), pool(spec));
-        let labels = [(labels::OS.to_owned(), labels::WINDOWS.to_owned())].into();
+        let labels = [(labels::OS, labels::WINDOWS)].into();
         observed.nodes.insert(
             "win-0".into(),
             NodeFacts {
@@ -133,11 +129,18 @@ mod tests {
         let block = |cidr: &str| BlockFacts {
             cidr: cidr.parse().ok(),
             serves_linux_pods: true,
+            ..BlockFacts::default()
         };
         let the_pool = pool(json!({"cidr": "10.0.0.0/16"}));
-        observed.calico.blocks.insert("b".into(), block("10.1.0.0/26"));
+        observed
+            .calico
+            .blocks
+            .insert((String::new(), "b".into()), block("10.1.0.0/26"));
         assert!(!in_use(&observed, &the_pool));
-        observed.calico.blocks.insert("c".into(), block("10.0.3.0/26"));
+        observed
+            .calico
+            .blocks
+            .insert((String::new(), "c".into()), block("10.0.3.0/26"));
         assert!(in_use(&observed, &the_pool));
     }
 }

@@ -2,9 +2,7 @@
 //! `all()`, `global()`, `has(k)`, `k == 'v'`, `k != 'v'`, `k in {…}`, `k not in {…}`, `k contains 'v'`,
 //! `k starts with 'v'`, `k ends with 'v'`, `!`, `&&`, `||` and parentheses.
 
-use std::collections::BTreeMap;
-
-type Labels = BTreeMap<String, String>;
+use crate::observed::Labels;
 
 /// Does `selector` match `labels`? `None` when it cannot be read.
 pub fn matches(selector: &str, labels: &Labels) -> Option<bool> {
@@ -117,7 +115,7 @@ impl Parser<'_> {
         if self.take("(") {
             return self.call(&name);
         }
-        let label = self.labels.get(&name).cloned();
+        let label = self.labels.get(&name).map(str::to_owned);
         if self.take("==") {
             let text = self.text()?;
             return Some(label.is_some_and(|l| l == text));
@@ -132,7 +130,7 @@ impl Parser<'_> {
                 let Token::Word(label) = self.next()? else {
                     return None;
                 };
-                self.labels.contains_key(&label)
+                self.labels.get(&label).is_some()
             }
             _ => return None,
         };
@@ -222,7 +220,7 @@ mod tests {
     #[case("all() all()", None)]
     fn evaluates(#[case] selector: &str, #[case] expected: Option<bool>) {
         let labels = [("kubernetes.io/os", "windows"), ("zone", "a")];
-        let labels = labels.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        let labels = labels.into();
         assert_eq!(matches(selector, &labels), expected);
     }
 }

@@ -1,6 +1,26 @@
-//! Whether a Windows node works, judged from the API: an ordered chain of small checks, the first that
-//! fails is the reason.
+//! Whether a Windows node works, judged from the API: a chain of small checks, each in a file of its own. The
+//! first that fails, by rank, is the reason; the others are listed.
 
+mod builds;
+mod check;
+mod conditions;
+mod deadlines;
+mod ipam;
+mod known_issues;
+mod marks;
+mod os;
+mod pods;
+mod reboot;
+mod runtime;
+mod sandbox;
+mod setting;
+mod table;
+mod tunnel;
 mod verdict;
 
-pub use verdict::{Verdict, verdicts};
+pub use check::{Finding, View};
+pub use deadlines::SANDBOX_WINDOW;
+pub use marks::{Marks, marks};
+pub use setting::{Run, Setting};
+pub use table::{Entry, Judgement, Table};
+pub use verdict::{State, Verdict, verdict};

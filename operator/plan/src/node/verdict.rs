@@ -1,195 +1,98 @@
-//! The checks.
+//! From findings to one verdict.
 
-use std::collections::BTreeMap;
+use jiff::Timestamp;
+use wn_api::node_reasons::Weight;
 
-use wn_api::reasons::nodes as reasons;
+use super::check::{Finding, View};
+use super::{conditions, ipam, known_issues, os, pods, reboot, runtime, sandbox, tunnel};
 
-use crate::observed::{App, NodeFacts, Observed, PodFacts};
-use crate::standing::Standing;
-
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Verdict {
+/// How a node is, best first.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum State {
     Ready,
-    NotReady { reason: &'static str, message: String },
+    /// Nothing is wrong with it, and something cannot be told.
+    Unknown,
+    /// Not yet, within the time it usually takes.
+    Progressing,
+    Failing,
+}
+
+impl State {
+    pub const ALL: [Self; 4] = [Self::Ready, Self::Unknown, Self::Progressing, Self::Failing];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "Ready",
+            Self::Unknown => "Unknown",
+            Self::Progressing => "Progressing",
+            Self::Failing => "Failing",
+        }
+    }
+
+    /// Do its pods have a network, as far as the API shows?
+    pub const fn works(self) -> bool {
+        matches!(self, Self::Ready | Self::Unknown)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    pub state: State,
+    /// By rank. The first one is the reason, unless the node is Ready and all are advice.
+    pub findings: Vec<Finding>,
+    /// When time alone may change the verdict.
+    pub recheck: Option<Timestamp>,
+}
+
+type Check = fn(&View) -> Vec<Finding>;
+
+/// In the order of rank: what stands first causes what follows.
+const CHECKS: &[Check] = &[
+    runtime::silent,
+    os::check,
+    runtime::containers,
+    reboot::check,
+    pods::agent,
+    pods::proxy,
+    ipam::check,
+    tunnel::check,
+    conditions::network,
+    conditions::ready,
+    sandbox::check,
+    runtime::skew,
+    known_issues::check,
+];
+
+pub fn verdict(view: &View) -> Verdict {
+    let mut findings: Vec<_> = CHECKS.iter().flat_map(|check| check(view)).collect();
+    let recheck = findings
+        .iter()
+        .filter_map(|f| f.until)
+        .filter(|at| *at > view.now)
+        .min();
+    // What does not work before what cannot be told before advice; within each, by rank.
+    findings.sort_by_key(|f| match f.weight {
+        Weight::Failing | Weight::Progressing => 0,
+        Weight::Unknown => 1,
+        Weight::Advice => 2,
+    });
+    // The cause decides: what fails because of something that is still under way is under way, too.
+    let state = match findings.first().map(|f| f.weight) {
+        Some(Weight::Failing) => State::Failing,
+        Some(Weight::Progressing) => State::Progressing,
+        Some(Weight::Unknown) => State::Unknown,
+        Some(Weight::Advice) | None => State::Ready,
+    };
+    Verdict {
+        state,
+        findings,
+        recheck,
+    }
 }
 
 impl Verdict {
-    pub const fn is_ready(&self) -> bool {
-        matches!(self, Self::Ready)
-    }
-}
-
-/// What one node is judged from.
-struct Facts<'a> {
-    node: &'a NodeFacts,
-    pods: &'a [&'a PodFacts],
-    agent_is_ours: bool,
-    proxy_is_ours: bool,
-}
-
-type Failure = (&'static str, String);
-type Check = fn(&Facts) -> Option<Failure>;
-
-/// In order of rank: a cause stands before its consequences.
-const CHECKS: &[Check] = &[agent, proxy, network, node_ready];
-
-/// The verdict on every Windows node.
-pub fn verdicts<'a>(
-    observed: &'a Observed,
-    agent: &Standing,
-    proxy: &Standing,
-) -> Vec<(&'a str, &'a NodeFacts, Verdict)> {
-    let mut pods: BTreeMap<&str, Vec<&PodFacts>> = BTreeMap::new();
-    for pod in observed.pods.values().filter(|p| !p.deleting) {
-        pods.entry(&pod.node).or_default().push(pod);
-    }
-    let judge = |(name, node): (&'a String, &'a NodeFacts)| {
-        let facts = Facts {
-            node,
-            pods: pods.get(name.as_str()).map_or(&[], Vec::as_slice),
-            agent_is_ours: *agent == Standing::Managed,
-            proxy_is_ours: *proxy == Standing::Managed,
-        };
-        (name.as_str(), node, verdict(&facts))
-    };
-    observed.nodes.iter().map(judge).collect()
-}
-
-fn verdict(facts: &Facts) -> Verdict {
-    CHECKS
-        .iter()
-        .find_map(|check| check(facts))
-        .map_or(Verdict::Ready, |(reason, message)| Verdict::NotReady {
-            reason,
-            message,
-        })
-}
-
-/// Felix is ready: HNS was programmed once. The pod of someone else's agent is judged too if it
-/// carries Calico's label, but not missed: theirs may be a service of the node.
-fn agent(facts: &Facts) -> Option<Failure> {
-    workload(
-        facts,
-        App::NodeAgent,
-        facts.agent_is_ours,
-        [reasons::NODE_AGENT_MISSING, reasons::NODE_AGENT_NOT_READY],
-        "Calico's node agent",
-    )
-}
-
-/// kube-proxy answers on its health port: Services work on the node.
-fn proxy(facts: &Facts) -> Option<Failure> {
-    workload(
-        facts,
-        App::KubeProxy,
-        facts.proxy_is_ours,
-        [reasons::KUBE_PROXY_MISSING, reasons::KUBE_PROXY_NOT_READY],
-        "kube-proxy",
-    )
-}
-
-fn workload(
-    facts: &Facts,
-    app: App,
-    ours: bool,
-    [missing, not_ready]: [&'static str; 2],
-    what: &str,
-) -> Option<Failure> {
-    let Some(pod) = facts.pods.iter().find(|p| p.app == app) else {
-        return ours.then(|| {
-            (
-                missing,
-                format!("no pod of {what} runs on the node: see the DaemonSet's events"),
-            )
-        });
-    };
-    (!pod.ready).then(|| {
-        let why = if pod.trouble.is_empty() {
-            "it runs but is not ready: see its logs"
-        } else {
-            &pod.trouble
-        };
-        (not_ready, format!("the pod of {what} is not ready: {why}"))
-    })
-}
-
-/// Set and cleared by calico-node (`node/pkg/lifecycle/utils`).
-fn network(facts: &Facts) -> Option<Failure> {
-    facts.node.network_unavailable.then(|| {
-        (
-            reasons::NETWORK_UNAVAILABLE,
-            "the Node's condition NetworkUnavailable is True: Calico has not set up its network".to_owned(),
-        )
-    })
-}
-
-fn node_ready(facts: &Facts) -> Option<Failure> {
-    let why = if facts.node.ready_message.is_empty() {
-        "the kubelet does not say why"
-    } else {
-        &facts.node.ready_message
-    };
-    (!facts.node.ready).then(|| (reasons::NODE_NOT_READY, format!("the Node is not Ready: {why}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    fn pod(app: App, ready: bool, trouble: &str) -> PodFacts {
-        PodFacts {
-            app,
-            node: "win-0".into(),
-            ready,
-            deleting: false,
-            trouble: trouble.into(),
-        }
-    }
-
-    fn reason(node: &NodeFacts, pods: &[PodFacts], ours: bool) -> Option<&'static str> {
-        let pods: Vec<_> = pods.iter().collect();
-        match verdict(&Facts {
-            node,
-            pods: &pods,
-            agent_is_ours: ours,
-            proxy_is_ours: ours,
-        }) {
-            Verdict::Ready => None,
-            Verdict::NotReady { reason, .. } => Some(reason),
-        }
-    }
-
-    #[rstest]
-    #[case(true, true, false, true, None)]
-    #[case(false, true, false, true, Some(reasons::NODE_AGENT_NOT_READY))]
-    #[case(true, false, false, true, Some(reasons::KUBE_PROXY_NOT_READY))]
-    #[case(true, true, true, true, Some(reasons::NETWORK_UNAVAILABLE))]
-    #[case(true, true, false, false, Some(reasons::NODE_NOT_READY))]
-    #[case(false, false, true, false, Some(reasons::NODE_AGENT_NOT_READY))]
-    fn first_failure_is_the_reason(
-        #[case] agent: bool,
-        #[case] proxy: bool,
-        #[case] network_unavailable: bool,
-        #[case] ready: bool,
-        #[case] expected: Option<&str>,
-    ) {
-        let node = NodeFacts {
-            ready,
-            network_unavailable,
-            ..NodeFacts::default()
-        };
-        let pods = [pod(App::NodeAgent, agent, ""), pod(App::KubeProxy, proxy, "")];
-        assert_eq!(reason(&node, &pods, true), expected);
-    }
-
-    #[test]
-    fn a_missing_pod_matters_only_when_it_is_ours() {
-        let node = NodeFacts {
-            ready: true,
-            ..NodeFacts::default()
-        };
-        assert_eq!(reason(&node, &[], true), Some(reasons::NODE_AGENT_MISSING));
-        assert_eq!(reason(&node, &[], false), None);
+    /// What the verdict rests on; `None` for Ready.
+    pub fn cause(&self) -> Option<&Finding> {
+        self.findings.first().filter(|f| f.weight != Weight::Advice)
     }
 }

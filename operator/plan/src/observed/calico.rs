@@ -7,6 +7,7 @@ use serde_json::Value;
 use wn_api::calico::{CalicoKind, WINDOWS_RESERVED_HANDLE};
 use wn_api::names::{self, labels, managers};
 
+use super::filed::OnNode;
 use super::{flag, items, text};
 
 /// Who wrote a field last, from `managedFields`.
@@ -134,12 +135,20 @@ const fn fields_read(kind: CalicoKind) -> &'static [&'static str] {
 }
 
 /// A block of addresses of one node.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockFacts {
     pub cidr: Option<Ipv4Net>,
+    /// The node it is affine to; empty when to none.
+    pub host: String,
     /// Addresses of pods of a Linux node are in it. Windows pods do not count: they never had a
     /// working encapsulation to lose.
     pub serves_linux_pods: bool,
+    /// Ordinals 0, 1, 2 and the last are held for Windows.
+    pub reserved: bool,
+    /// No address is left. Not how many are: that changes with every pod, and means nothing.
+    pub exhausted: bool,
+    /// Pods of other nodes have addresses of it.
+    pub foreign: bool,
 }
 
 impl BlockFacts {
@@ -149,17 +158,76 @@ impl BlockFacts {
             return None;
         }
         let attributes: Vec<_> = items(block, "/spec/attributes").collect();
-        let windows = attributes
-            .iter()
-            .any(|a| text(a, "/handle_id").eq_ignore_ascii_case(WINDOWS_RESERVED_HANDLE));
-        let in_use = items(block, "/spec/allocations")
-            .filter_map(Value::as_u64)
-            .filter_map(|i| attributes.get(usize::try_from(i).ok()?))
-            .any(|a| is_pod(a));
+        let allocations: Vec<_> = items(block, "/spec/allocations")
+            .map(|i| attributes.get(usize::try_from(i.as_u64()?).ok()?))
+            .collect();
+        let windows = attributes.iter().any(|a| is_reservation(a));
+        let in_use = allocations.iter().flatten().any(|a| is_pod(a));
+        let host = text(block, "/spec/affinity")
+            .strip_prefix("host:")
+            .unwrap_or_default();
+        let foreign =
+            |a: &Value| !matches!(text(a, "/secondary/node"), "") && text(a, "/secondary/node") != host;
+        let cidr: Option<Ipv4Net> = text(block, "/spec/cidr").parse().ok();
+        let last = cidr.map_or(0, |c| (1_usize << (32 - c.prefix_len()).min(16)) - 1);
+        let held = |ordinal: usize| {
+            allocations
+                .get(ordinal)
+                .copied()
+                .flatten()
+                .is_some_and(|a| is_reservation(a))
+        };
         Some(Self {
-            cidr: text(block, "/spec/cidr").parse().ok(),
+            cidr,
             serves_linux_pods: in_use && !windows,
+            reserved: [0, 1, 2, last].into_iter().all(held),
+            exhausted: items(block, "/spec/unallocated").next().is_none(),
+            foreign: !host.is_empty() && allocations.iter().flatten().any(|a| foreign(a)),
+            host: host.to_owned(),
         })
+    }
+
+    /// What decisions about the cluster as a whole read of it.
+    pub fn of_linux_pods(&self) -> Option<Ipv4Net> {
+        self.cidr.filter(|_| self.serves_linux_pods)
+    }
+}
+
+impl OnNode for BlockFacts {
+    fn node(&self) -> &str {
+        &self.host
+    }
+}
+
+/// By handle, not by place: Calico compacts the attributes when an address is released.
+fn is_reservation(attribute: &Value) -> bool {
+    text(attribute, "/handle_id").eq_ignore_ascii_case(WINDOWS_RESERVED_HANDLE)
+}
+
+/// A node's claim of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AffinityFacts {
+    pub node: String,
+    pub cidr: String,
+    pub confirmed: bool,
+}
+
+impl AffinityFacts {
+    /// Facts, unless it is marked as deleted (v1 says so in a string, v3 in a boolean).
+    pub fn read(affinity: &Value) -> Option<Self> {
+        let deleted = flag(affinity, "/spec/deleted") || text(affinity, "/spec/deleted") == "true";
+        let host = matches!(text(affinity, "/spec/type"), "" | "host");
+        (!deleted && host).then(|| Self {
+            node: text(affinity, "/spec/node").to_owned(),
+            cidr: text(affinity, "/spec/cidr").to_owned(),
+            confirmed: text(affinity, "/spec/state") == "confirmed",
+        })
+    }
+}
+
+impl OnNode for AffinityFacts {
+    fn node(&self) -> &str {
+        &self.node
     }
 }
 

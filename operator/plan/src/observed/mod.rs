@@ -5,19 +5,26 @@
 
 mod calico;
 pub mod cluster;
+pub mod failures;
+mod filed;
+mod labels;
 mod nodes;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::CalicoKind;
 
-pub use calico::{BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
+pub use calico::{AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
 pub use cluster::{InstallationFacts, SourceFacts};
-pub use nodes::{NodeFacts, WindowsBuild};
-pub use workloads::{App, DaemonSetFacts, PodFacts};
+pub use failures::SandboxFailure;
+pub use filed::{Filed, OnNode};
+pub use labels::Labels;
+pub use nodes::{NodeFacts, Said, WindowsBuild};
+pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
 use crate::version::Version;
 
@@ -43,7 +50,9 @@ pub struct Observed {
     pub namespace: String,
     pub kubernetes: Option<Version>,
     pub nodes: BTreeMap<String, NodeFacts>,
-    pub pods: BTreeMap<Key, PodFacts>,
+    pub pods: Filed<PodFacts>,
+    /// Pods whose sandbox could not be made on Windows nodes of late.
+    pub failures: Filed<SandboxFailure>,
     pub daemon_sets: BTreeMap<Key, DaemonSetFacts>,
     /// Our own DaemonSets and ConfigMaps as stored, to compare with what they should be.
     pub ours: BTreeMap<OwnObject, Value>,
@@ -99,7 +108,8 @@ pub struct CalicoFacts {
     /// Names of the CustomResourceDefinitions that tell which form of the API is served.
     pub definitions: BTreeSet<String>,
     pub objects: BTreeMap<(CalicoKind, String), CalicoObject>,
-    pub blocks: BTreeMap<String, BlockFacts>,
+    pub blocks: Filed<BlockFacts>,
+    pub affinities: Filed<AffinityFacts>,
     pub cluster_information: Option<ClusterInformation>,
     pub migrations: BTreeMap<String, MigrationFacts>,
 }
@@ -143,4 +153,15 @@ fn items<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value>
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
+}
+
+/// A time at a JSON pointer.
+fn time(value: &Value, pointer: &str) -> Option<Timestamp> {
+    value.pointer(pointer)?.as_str()?.parse().ok()
+}
+
+/// One bounded line: a message in a status must not grow with what a container printed.
+fn first_line(text: &str, limit: usize) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    line.chars().take(limit).collect()
 }

@@ -1,15 +1,18 @@
 //! Facts of a Windows Node.
 
-use std::collections::BTreeMap;
-
+use jiff::Timestamp;
 use serde_json::Value;
+use wn_api::names::annotations::TAINTED;
+use wn_api::names::{NODE_CONDITION, READINESS_TAINT};
+use wn_api::node_reasons::NodeReason;
 
-use super::{items, text};
+use super::labels::Labels;
+use super::{items, text, time};
 use crate::version::Version;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeFacts {
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     pub provider_id: String,
     /// `status.nodeInfo.kernelVersion`, e.g. `10.0.20348.3207`.
     pub kernel_version: String,
@@ -19,21 +22,63 @@ pub struct NodeFacts {
     pub ready: bool,
     /// Message of `Ready` while it is not True.
     pub ready_message: String,
+    /// `Ready` is Unknown: the kubelet went silent.
+    pub silent: bool,
     /// `NetworkUnavailable` is True.
     pub network_unavailable: bool,
+    pub created: Option<Timestamp>,
+    pub boot_id: String,
+    /// When its boot id was seen to change.
+    pub rebooted: Option<Timestamp>,
+    /// `status.allocatable.pods`.
+    pub max_pods: Option<u32>,
+    /// Annotations of calico-node; empty when absent.
+    pub tunnel_address: String,
+    pub tunnel_mac: String,
+    pub bgp_address: String,
+    pub as_number: String,
+    /// Our own condition on the Node.
+    pub said: Option<Box<Said>>,
+    /// The taint of `spec.readiness` is on the Node, and it was us who set it.
+    pub tainted: bool,
+    pub taint_is_ours: bool,
+}
+
+/// Our condition as stored on a Node.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Said {
+    pub status: String,
+    pub reason: String,
+    pub message: String,
+    pub since: Option<Timestamp>,
 }
 
 impl NodeFacts {
     pub fn read(node: &Value) -> Self {
         let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
+        let annotations = node.pointer("/metadata/annotations");
+        let annotation = |name: &str| {
+            let value = annotations.and_then(|a| a.get(format!("projectcalico.org/{name}")));
+            value.and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
         let condition = |wanted: &str| items(node, "/status/conditions").find(|c| text(c, "/type") == wanted);
         let is_true = |c: &Value| text(c, "/status") == "True";
         let ready = condition("Ready");
+        let said = condition(NODE_CONDITION).map(|c| {
+            Box::new(Said {
+                status: text(c, "/status").to_owned(),
+                reason: text(c, "/reason").to_owned(),
+                message: text(c, "/message").to_owned(),
+                since: time(c, "/lastTransitionTime"),
+            })
+        });
+        // What we said of a reboot outlives us.
+        let recovering = |s: &Said| s.reason == NodeReason::RecoveringAfterReboot.as_str();
         Self {
             labels: labels
                 .into_iter()
                 .flatten()
-                .filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned())))
+                .filter_map(|(k, v)| Some((k, v.as_str()?)))
                 .collect(),
             provider_id: text(node, "/spec/providerID").to_owned(),
             kernel_version: text(node, "/status/nodeInfo/kernelVersion").to_owned(),
@@ -44,8 +89,46 @@ impl NodeFacts {
                 .filter(|c| !is_true(c))
                 .map(|c| text(c, "/message").to_owned())
                 .unwrap_or_default(),
+            silent: ready.is_some_and(|c| text(c, "/status") == "Unknown"),
             network_unavailable: condition("NetworkUnavailable").is_some_and(is_true),
+            created: time(node, "/metadata/creationTimestamp"),
+            boot_id: text(node, "/status/nodeInfo/bootID").to_owned(),
+            rebooted: said.as_ref().filter(|s| recovering(s)).and_then(|s| s.since),
+            max_pods: text(node, "/status/allocatable/pods").parse().ok(),
+            tunnel_address: annotation("IPv4VXLANTunnelAddr"),
+            tunnel_mac: annotation("VXLANTunnelMACAddr"),
+            bgp_address: annotation("IPv4Address"),
+            as_number: annotation("ASNumber"),
+            said,
+            taint_is_ours: annotations.is_some_and(|a| a.get(TAINTED).is_some()),
+            tainted: items(node, "/spec/taints").any(|t| text(t, "/key") == READINESS_TAINT),
         }
+    }
+
+    /// The facts as a successor of earlier ones: a boot id that changed is a reboot.
+    #[must_use]
+    pub fn after(mut self, earlier: &Self, now: Timestamp) -> Self {
+        let known = !earlier.boot_id.is_empty() && !self.boot_id.is_empty();
+        self.rebooted = if known && earlier.boot_id != self.boot_id {
+            Some(now)
+        } else {
+            earlier.rebooted
+        };
+        self
+    }
+
+    /// Do decisions about the cluster as a whole read the same of both? The rest is the node's own.
+    pub fn decides_as(&self, other: &Self) -> bool {
+        self.labels == other.labels
+            && self.provider_id == other.provider_id
+            && self.kernel_version == other.kernel_version
+            && self.kubelet_version == other.kubelet_version
+    }
+
+    /// Does our condition on the Node say just that?
+    pub fn says(&self, what: &Said) -> bool {
+        let words = |s: &Said| (s.status.clone(), s.reason.clone(), s.message.clone());
+        self.said.as_ref().is_some_and(|said| words(said) == words(what))
     }
 
     pub fn build(&self) -> Option<WindowsBuild> {
@@ -116,5 +199,22 @@ mod tests {
             })
         };
         assert_eq!(NodeFacts::read(&node("1")), NodeFacts::read(&node("2")));
+    }
+
+    #[test]
+    fn a_new_boot_id_is_a_reboot_and_stays_one() {
+        let now = Timestamp::UNIX_EPOCH;
+        let booted = |id: &str| NodeFacts {
+            boot_id: id.into(),
+            ..NodeFacts::default()
+        };
+        let rebooted = booted("2").after(&booted("1"), now);
+        assert_eq!(rebooted.rebooted, Some(now));
+        assert_eq!(booted("2").after(&rebooted, now).rebooted, Some(now));
+        assert_eq!(
+            booted("1").after(&booted(""), now).rebooted,
+            None,
+            "not a change, a first sight"
+        );
     }
 }

@@ -1,9 +1,12 @@
 //! Facts of DaemonSets on Windows nodes and of their pods.
 
+use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::{self, labels};
 
-use super::{items, number, text};
+use super::filed::OnNode;
+use super::{first_line, items, number, text, time};
+use crate::version::Version;
 
 /// What a DaemonSet or pod on Windows nodes does.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -23,6 +26,7 @@ pub struct DaemonSetFacts {
     pub ready: i32,
     /// The counts speak of the newest generation.
     pub current: bool,
+    pub created: Option<Timestamp>,
 }
 
 impl DaemonSetFacts {
@@ -43,6 +47,7 @@ impl DaemonSetFacts {
             ready: number(daemon_set, "/status/numberReady"),
             current: daemon_set.pointer("/status/observedGeneration")
                 == daemon_set.pointer("/metadata/generation"),
+            created: time(daemon_set, "/metadata/creationTimestamp"),
         })
     }
 }
@@ -92,12 +97,46 @@ fn app_of_image(image: &str) -> Option<App> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodFacts {
     pub app: App,
+    /// The node it runs on, or is meant for while it is not scheduled.
     pub node: String,
+    /// Why the scheduler does not place it; `None` once it has.
+    pub unscheduled: Option<String>,
     pub ready: bool,
     pub deleting: bool,
-    /// Why it is not ready, in the kubelet's words; empty when it does not say.
-    pub trouble: String,
+    pub created: Option<Timestamp>,
+    /// When `Ready` last changed.
+    pub turned: Option<Timestamp>,
+    /// When the youngest of its containers started; `None` while one does not run.
+    pub started: Option<Timestamp>,
+    pub trouble: Option<Box<Trouble>>,
+    /// End of the last run, when a container was restarted three times or more.
+    pub crashed: Option<Timestamp>,
+    /// By the tag of its image (kube-proxy).
+    pub version: Option<Version>,
 }
+
+/// Why a pod does not run, in the kubelet's words.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Trouble {
+    pub container: String,
+    /// `ImagePullBackOff`, `CrashLoopBackOff`, …
+    pub reason: String,
+    /// The last message of the container, or what the kubelet says; may be empty.
+    pub message: String,
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.container, self.reason)?;
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        Ok(())
+    }
+}
+
+/// Fewer restarts are a bad start, not a loop. A count beyond it means nothing more and is not kept.
+const MANY_RESTARTS: i32 = 3;
 
 impl PodFacts {
     pub fn read(pod: &Value) -> Option<Self> {
@@ -110,55 +149,96 @@ impl PodFacts {
             names::kube_proxy::DAEMON_SET => App::KubeProxy,
             _ => return None,
         };
-        let ready = items(pod, "/status/conditions")
-            .any(|c| text(c, "/type") == "Ready" && text(c, "/status") == "True");
+        let condition = |wanted: &str| items(pod, "/status/conditions").find(|c| text(c, "/type") == wanted);
+        let ready = condition("Ready");
+        let is_ready = ready.is_some_and(|c| text(c, "/status") == "True");
+        let place = text(pod, "/spec/nodeName");
+        let statuses = || items(pod, "/status/containerStatuses");
+        let started: Option<Vec<_>> = statuses().map(|s| time(s, "/state/running/startedAt")).collect();
+        let crashed = statuses()
+            .filter(|s| number(s, "/restartCount") >= MANY_RESTARTS)
+            .filter_map(|s| time(s, "/lastState/terminated/finishedAt"))
+            .max();
+        let image = items(pod, "/spec/containers").map(|c| text(c, "/image")).next();
         Some(Self {
             app,
-            node: text(pod, "/spec/nodeName").to_owned(),
-            ready,
+            node: if place.is_empty() { meant_for(pod) } else { place }.to_owned(),
+            unscheduled: place.is_empty().then(|| {
+                let why = condition("PodScheduled").map_or("", |c| text(c, "/message"));
+                first_line(why, LONGEST)
+            }),
+            ready: is_ready,
             deleting: pod.pointer("/metadata/deletionTimestamp").is_some(),
-            trouble: if ready {
-                String::new()
+            created: time(pod, "/metadata/creationTimestamp"),
+            turned: ready.and_then(|c| time(c, "/lastTransitionTime")),
+            started: started.and_then(|all| all.into_iter().max()),
+            trouble: if is_ready {
+                None
             } else {
-                trouble(pod).unwrap_or_default()
+                trouble(pod).map(Box::new)
             },
+            crashed,
+            version: image.filter(|_| app == App::KubeProxy).and_then(version),
         })
     }
 }
 
+impl OnNode for PodFacts {
+    fn node(&self) -> &str {
+        &self.node
+    }
+}
+
+/// The DaemonSet controller pins a pod to its node by this affinity, before the scheduler binds it.
+fn meant_for(pod: &Value) -> &str {
+    const TERMS: &str =
+        "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+    items(pod, TERMS)
+        .flat_map(|term| items(term, "/matchFields"))
+        .find(|f| text(f, "/key") == "metadata.name")
+        .map_or("", |f| text(f, "/values/0"))
+}
+
+/// `…/kube-proxy:v1.33.4-calico-hostprocess`.
+fn version(image: &str) -> Option<Version> {
+    let tag = image.split('@').next()?.rsplit_once(':')?.1;
+    let mut version: Version = tag.parse().ok()?;
+    version.suffix = String::new();
+    Some(version)
+}
+
 /// The first container that says why it does not run, init containers first because later ones wait for them.
-fn trouble(pod: &Value) -> Option<String> {
+fn trouble(pod: &Value) -> Option<Trouble> {
     let init = items(pod, "/status/initContainerStatuses");
     let main = items(pod, "/status/containerStatuses");
     init.chain(main).find_map(container_trouble)
 }
 
-fn container_trouble(status: &Value) -> Option<String> {
-    let name = text(status, "/name");
+/// Longest message kept of a container.
+const LONGEST: usize = 200;
+
+fn container_trouble(status: &Value) -> Option<Trouble> {
     // `PodInitializing` and `ContainerCreating` are stages, not troubles.
     let waiting = Some(text(status, "/state/waiting/reason"))
-        .filter(|r| !matches!(*r, "" | "PodInitializing" | "ContainerCreating"))?;
-    let last = Some(text(status, "/lastState/terminated/message"))
-        .filter(|m| !m.is_empty())
-        .unwrap_or_else(|| text(status, "/state/waiting/message"));
-    let last = first_line(last);
-    Some(if last.is_empty() {
-        format!("{name}: {waiting}")
+        .filter(|r| !matches!(*r, "" | "PodInitializing" | "ContainerCreating"));
+    // Between two waits of a crash loop the container runs: what ended it last is still its trouble.
+    let ended = text(status, "/lastState/terminated/reason");
+    let failed = (!ended.is_empty() && ended != "Completed").then_some("Restarted");
+    let reason = waiting.or(failed)?;
+    let last = text(status, "/lastState/terminated/message");
+    let message = if last.is_empty() {
+        // The kubelet's own back-off message counts up.
+        Some(text(status, "/state/waiting/message"))
+            .filter(|m| !m.starts_with("back-off "))
+            .unwrap_or_default()
     } else {
-        format!("{name}: {waiting}: {last}")
+        last
+    };
+    Some(Trouble {
+        container: text(status, "/name").to_owned(),
+        reason: reason.to_owned(),
+        message: first_line(message, LONGEST),
     })
-}
-
-/// One bounded line: a message in a status must not grow with what a container printed, nor change with
-/// every restart (the kubelet's own back-off message counts up).
-fn first_line(text: &str) -> String {
-    const LIMIT: usize = 200;
-    let line = text.trim().lines().next().unwrap_or_default();
-    if line.starts_with("back-off ") {
-        String::new()
-    } else {
-        line.chars().take(LIMIT).collect()
-    }
 }
 
 #[cfg(test)]
@@ -202,7 +282,7 @@ mod tests {
         });
         let facts = PodFacts::read(&pod).unwrap();
         assert_eq!(
-            facts.trouble,
+            facts.trouble.unwrap().to_string(),
             "kube-proxy: CrashLoopBackOff: source-vip flag not set"
         );
     }

@@ -94,7 +94,7 @@ fn condition(
 }
 
 /// The API keeps whole seconds; a finer time would differ from itself once stored.
-fn to_the_second(now: Timestamp) -> Timestamp {
+pub fn to_the_second(now: Timestamp) -> Timestamp {
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 

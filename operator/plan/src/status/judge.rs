@@ -1,17 +1,20 @@
 //! What each condition says after a plan was applied.
 
+use std::collections::BTreeMap;
+
+use wn_api::node_reasons::NodeReason;
 use wn_api::reasons::Reason;
 
+use super::Verdicts;
 use super::conditions::Verdict as Condition;
-use super::{NodeVerdict, Verdicts};
 use crate::applied::{Applied, Part};
 use crate::decide::{Plan, WorkloadPlan, names_of};
 use crate::finding::Finding;
-use crate::node::Verdict;
+use crate::node::Table;
 use crate::observed::{App, Observed};
 use crate::standing::Standing;
 
-pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &[NodeVerdict]) -> Verdicts {
+pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table) -> Verdicts {
     let inputs = inputs(plan);
     let calico = calico(plan, applied);
     let agent = workload(&plan.agent, App::NodeAgent, observed, plan, applied);
@@ -123,33 +126,30 @@ fn workload(
     }
 }
 
-fn node_condition(nodes: &[NodeVerdict]) -> Condition {
-    if nodes.is_empty() {
+fn node_condition(nodes: &Table) -> Condition {
+    if nodes.iter().next().is_none() {
         return Condition::yes(
             Reason::NoWindowsNodes,
             "the cluster has no node with kubernetes.io/os=windows",
         );
     }
-    let mut causes: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (name, _, verdict) in nodes {
-        if let Verdict::NotReady { reason, .. } = verdict {
-            match causes.iter_mut().find(|(cause, _)| cause == reason) {
-                Some((_, names)) => names.push(name),
-                None => causes.push((reason, vec![name])),
-            }
+    let mut causes: BTreeMap<NodeReason, (usize, Vec<&str>)> = BTreeMap::new();
+    for (name, entry) in nodes.iter().filter(|(_, e)| !e.state.works()) {
+        let Some(reason) = entry.reason else { continue };
+        let (count, names) = causes.entry(reason).or_default();
+        *count += 1;
+        if names.len() < 4 {
+            names.push(name);
         }
     }
     if causes.is_empty() {
         return Condition::yes(Reason::AsExpected, "every Windows node is ready");
     }
-    causes.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
-    let cause = |(reason, names): &(&str, Vec<&str>)| {
-        let noun = if names.len() == 1 { "node" } else { "nodes" };
-        format!(
-            "{} {noun}: {reason} ({})",
-            names.len(),
-            names_of(names.iter().copied())
-        )
+    let mut causes: Vec<_> = causes.into_iter().collect();
+    causes.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let cause = |(reason, (count, names)): &(NodeReason, (usize, Vec<&str>))| {
+        let noun = if *count == 1 { "node" } else { "nodes" };
+        format!("{count} {noun}: {reason} ({})", names_of(names.iter().copied()))
     };
     let message = causes.iter().take(3).map(cause).collect::<Vec<_>>().join("; ");
     Condition::no(Reason::NodesNotReady, format!("{message}; see status.nodes"))

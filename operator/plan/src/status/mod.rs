@@ -3,25 +3,31 @@
 
 mod conditions;
 mod judge;
+mod nodes;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use wn_api::WindowsNodeConfig;
-use wn_api::names::{NODE_LIST_LIMIT, tigera};
-use wn_api::status::{CalicoStatus, NodeStatus, NodesStatus, WindowsNodeConfigStatus, WorkloadStatus};
+use wn_api::names::tigera;
+use wn_api::status::{CalicoStatus, WindowsNodeConfigStatus, WorkloadStatus};
 
 use crate::applied::Applied;
 use crate::calico::{self, Change};
 use crate::calico::{Action, Write};
 use crate::decide::{Plan, WorkloadPlan};
-use crate::node::{Verdict, verdicts};
-use crate::observed::{App, NodeFacts, Observed};
+use crate::node::{Setting, Table};
+use crate::observed::{App, Observed};
 use crate::standing::Standing;
 use crate::validate::Violation;
 
 use conditions::Verdicts;
 
-type NodeVerdict<'a> = (&'a str, &'a NodeFacts, Verdict);
+/// The verdicts on the nodes, and what they were judged by.
+#[derive(Clone, Copy)]
+pub struct Nodes<'a> {
+    pub table: &'a Table,
+    pub setting: &'a Setting,
+}
 
 /// A refused spec: says why, and keeps everything else as it was, because nothing was touched.
 pub fn refused(
@@ -60,11 +66,11 @@ pub fn build(
     observed: &Observed,
     plan: &Plan,
     applied: &Applied,
+    nodes: Nodes,
     now: Timestamp,
 ) -> WindowsNodeConfigStatus {
-    let nodes = verdicts(observed, &plan.agent.standing, &plan.proxy.standing);
     let old: &[Condition] = config.status.as_ref().map_or(&[], |s| &s.conditions);
-    let judged = judge::judge(observed, plan, applied, &nodes);
+    let judged = judge::judge(observed, plan, applied, nodes.table);
     WindowsNodeConfigStatus {
         observed_generation: config.metadata.generation,
         conditions: conditions::set(old, config.metadata.generation, judged, now),
@@ -72,7 +78,7 @@ pub fn build(
         calico: Some(calico_status(config, observed, plan)),
         node_agent: Some(workload_status(&plan.agent, App::NodeAgent, observed)),
         kube_proxy: Some(workload_status(&plan.proxy, App::KubeProxy, observed)),
-        nodes: Some(nodes_status(&nodes)),
+        nodes: Some(nodes::status(&config.spec, observed, nodes, now)),
         pending_changes: if plan.write { Vec::new() } else { pending(plan) },
     }
 }
@@ -137,43 +143,6 @@ fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> Worklo
         desired: counts.map_or(0, |c| c.desired),
         updated: counts.map_or(0, |c| c.updated),
         ready: counts.map_or(0, |c| c.ready),
-    }
-}
-
-fn nodes_status(nodes: &[NodeVerdict]) -> NodesStatus {
-    let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let ready = count(nodes.iter().filter(|(_, _, v)| v.is_ready()).count());
-    let total = count(nodes.len());
-    // The observed nodes come by name; a stable sort keeps that order within each half.
-    let mut sorted: Vec<_> = nodes.iter().collect();
-    sorted.sort_by_key(|(_, _, verdict)| verdict.is_ready());
-    let list: Vec<_> = sorted
-        .into_iter()
-        .take(NODE_LIST_LIMIT)
-        .map(node_status)
-        .collect();
-    NodesStatus {
-        summary: format!("{ready}/{total}"),
-        total,
-        ready,
-        omitted: total - count(list.len()),
-        list,
-    }
-}
-
-fn node_status((name, facts, verdict): &NodeVerdict) -> NodeStatus {
-    let (reason, message) = match verdict {
-        Verdict::Ready => (None, None),
-        Verdict::NotReady { reason, message } => (Some((*reason).to_owned()), Some(message.clone())),
-    };
-    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    NodeStatus {
-        name: (*name).to_owned(),
-        ready: verdict.is_ready(),
-        reason,
-        message,
-        os_build: some(&facts.kernel_version),
-        kubelet: some(&facts.kubelet_version),
     }
 }
 

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use wn_api::names::{OPERATOR, annotations, labels};
+use wn_api::names::{OPERATOR, READINESS_TAINT, annotations, labels};
 use wn_api::spec::{
     Image, PullPolicy, Resources, SecretReference, Toleration, TolerationEffect, TolerationOperator,
     UpdateStrategy, UpdateStrategyType,
@@ -192,7 +192,13 @@ fn tolerations(spec: &[Toleration]) -> Vec<PodToleration> {
             exists(None, Some("NoExecute")),
         ];
     }
-    spec.iter().map(toleration).collect()
+    // Whatever the user tolerates: our taint waits for just these pods.
+    let ours = PodToleration {
+        key: Some(READINESS_TAINT.to_owned()),
+        operator: Some("Exists".to_owned()),
+        ..PodToleration::default()
+    };
+    spec.iter().map(toleration).chain([ours]).collect()
 }
 
 fn toleration(spec: &Toleration) -> PodToleration {

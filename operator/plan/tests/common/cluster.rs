@@ -29,6 +29,7 @@ pub struct Cluster {
     pub store: Store,
     pub observed: Observed,
     pub contests: Contests,
+    pub table: wn_plan::node::Table,
     pub now: Timestamp,
 }
 
@@ -39,7 +40,7 @@ pub fn at(seconds: i64) -> Timestamp {
 pub fn windows_node() -> NodeFacts {
     let labels = [("kubernetes.io/os", "windows"), ("kubernetes.io/arch", "amd64")];
     NodeFacts {
-        labels: labels.map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
+        labels: labels.into(),
         kernel_version: "10.0.20348.3207".into(),
         kubelet_version: "v1.36.3".into(),
         container_runtime: "containerd://2.1.4".into(),
@@ -115,6 +116,7 @@ impl Cluster {
             store: Store::default(),
             observed,
             contests: Contests::default(),
+            table: wn_plan::node::Table::default(),
             now: at(0),
         }
     }
@@ -207,8 +209,12 @@ impl Cluster {
         let block = BlockFacts {
             cidr: cidr.parse().ok(),
             serves_linux_pods: true,
+            ..BlockFacts::default()
         };
-        self.observed.calico.blocks.insert(cidr.to_owned(), block);
+        self.observed
+            .calico
+            .blocks
+            .insert((String::new(), cidr.to_owned()), block);
     }
 
     pub fn install_hns(&mut self) {

@@ -10,7 +10,7 @@ use wn_api::spec::NetworkType;
 use wn_plan::workload::Surroundings;
 
 pub use cluster::*;
-pub use pass::{findings, lines};
+pub use pass::{findings, lines, pod, set_up};
 pub use server::Store;
 
 pub const NETWORKS: [NetworkType; 2] = [NetworkType::CalicoVxlan, NetworkType::CalicoBgp];

@@ -1,11 +1,17 @@
 //! A pass of the operator over a cluster, without its runtime.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use wn_api::status::WindowsNodeConfigStatus;
 use wn_plan::applied::Applied;
 use wn_plan::calico::restore::{self, Restoration};
 use wn_plan::decide::{Plan, decide};
-use wn_plan::observed::{DaemonSetFacts, OwnKind, OwnObject, PodFacts, Source, cluster as sources};
+use wn_plan::node::Setting;
+use wn_plan::observed::{
+    AffinityFacts, App, BlockFacts, DaemonSetFacts, Observed, OwnKind, OwnObject, PodFacts, Source,
+    cluster as sources,
+};
 use wn_plan::status;
 use wn_plan::validate::validate;
 
@@ -72,8 +78,22 @@ impl Cluster {
         plan
     }
 
-    pub fn status(&self, plan: &Plan) -> WindowsNodeConfigStatus {
-        status::build(self.config(), &self.observed, plan, &Applied::default(), self.now)
+    pub fn status(&mut self, plan: &Plan) -> WindowsNodeConfigStatus {
+        self.status_after(plan, &Applied::default())
+    }
+
+    pub fn status_after(&mut self, plan: &Plan, applied: &Applied) -> WindowsNodeConfigStatus {
+        let setting = Setting::of(&self.config().spec, &self.observed, plan);
+        let known = self.table.iter().map(|(name, _)| name.to_owned());
+        let all: BTreeSet<_> = known.chain(self.observed.nodes.keys().cloned()).collect();
+        for node in all {
+            self.table.judge(&node, &self.observed, &setting, self.now);
+        }
+        let nodes = status::Nodes {
+            table: &self.table,
+            setting: &setting,
+        };
+        status::build(self.config(), &self.observed, plan, applied, nodes, self.now)
     }
 
     /// The CR is deleted: Calico is given back.
@@ -87,6 +107,9 @@ impl Cluster {
     /// Every pod of both DaemonSets runs on every Windows node, and works.
     pub fn roll_out(&mut self) {
         let nodes: Vec<_> = self.observed.nodes.keys().cloned().collect();
+        for (i, node) in nodes.iter().enumerate() {
+            set_up(&mut self.observed, node, i);
+        }
         let count = i32::try_from(nodes.len()).unwrap();
         for ((_, name), facts) in self.observed.daemon_sets.iter_mut().filter(|(_, f)| f.ours) {
             let (app, current) = (facts.app, true);
@@ -97,20 +120,59 @@ impl Cluster {
                 updated: count,
                 ready: count,
                 current,
+                created: facts.created,
             };
             for node in &nodes {
                 let pod = PodFacts {
-                    app,
-                    node: node.clone(),
                     ready: true,
-                    deleting: false,
-                    trouble: String::new(),
+                    ..pod(app, node)
                 };
                 self.observed
                     .pods
                     .insert((NAMESPACE.into(), format!("{name}-{node}")), pod);
             }
         }
+    }
+}
+
+/// What Calico's agent leaves behind on the API when it has set up a node.
+pub fn set_up(observed: &mut Observed, node: &str, i: usize) {
+    let key = (String::new(), node.to_owned());
+    let net = format!("10.{}.{}", 100 + i / 256, i % 256);
+    let block = BlockFacts {
+        cidr: format!("{net}.0/26").parse().ok(),
+        host: node.to_owned(),
+        reserved: true,
+        ..BlockFacts::default()
+    };
+    let affinity = AffinityFacts {
+        node: node.to_owned(),
+        cidr: format!("{net}.0/26"),
+        confirmed: true,
+    };
+    observed.calico.blocks.insert(key.clone(), block);
+    observed.calico.affinities.insert(key, affinity);
+    if let Some(facts) = observed.nodes.get_mut(node) {
+        facts.tunnel_address = format!("{net}.1");
+        facts.tunnel_mac = "00:15:5d:00:00:01".into();
+        facts.bgp_address = "192.168.0.1/24".into();
+    }
+}
+
+/// A pod that runs and is not ready.
+pub fn pod(app: App, node: &str) -> PodFacts {
+    PodFacts {
+        app,
+        node: node.to_owned(),
+        unscheduled: None,
+        ready: false,
+        deleting: false,
+        created: None,
+        turned: None,
+        started: None,
+        trouble: None,
+        crashed: None,
+        version: None,
     }
 }
 

@@ -12,6 +12,7 @@ use wn_plan::status::with_originals;
 
 use crate::context::Context;
 use crate::error::Error;
+use crate::metrics::WHOLE_OBJECT;
 use crate::status_writer;
 
 pub use calico::write as write_calico;
@@ -42,6 +43,7 @@ pub async fn apply(
         Err((_, error)) if error.is_stale() => Err(error),
         Err((part, error)) => {
             tracing::warn!(?part, error = %error, "a write failed");
+            context.metrics.apply_error(&error);
             applied.failure = Some(Failure {
                 part,
                 message: error.to_string(),
@@ -64,6 +66,9 @@ async fn parts(
         context.remember(|memory| {
             for change in write.changes.iter().filter(|c| c.drifted_by.is_some()) {
                 memory.contests.repaired(change.id.clone(), now);
+                context
+                    .metrics
+                    .drift_repaired(change.id.kind.as_str(), &change.id.field);
             }
         });
         applied.calico.push(write.clone());
@@ -72,6 +77,10 @@ async fn parts(
         objects::apply(context, write)
             .await
             .map_err(|e| (objects::part(&write.object.name), e))?;
+        if write.drift {
+            let kind = format!("{:?}", write.object.kind);
+            context.metrics.drift_repaired(&kind, WHOLE_OBJECT);
+        }
         applied.objects.push(write.object.clone());
     }
     for object in &plan.deletions {

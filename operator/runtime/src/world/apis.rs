@@ -5,7 +5,7 @@ use kube::{Client, core::GroupVersionKind};
 use kube_runtime::watcher;
 use wn_api::calico::{CalicoApi, GROUP_MIGRATION};
 use wn_api::names::{self, labels, tigera};
-use wn_plan::observed::Source;
+use wn_plan::observed::{Source, failures};
 
 use super::Topic;
 
@@ -74,6 +74,14 @@ impl Apis {
                 "IPAMBlock",
                 "ipamblocks",
             ),
+            Topic::Affinities => (
+                self.calico?.group(),
+                self.calico?.version(),
+                "BlockAffinity",
+                "blockaffinities",
+            ),
+            // The core API's view: the kubelet writes there, and only there a selector by reason is served.
+            Topic::Failures => ("", "v1", "Event", "events"),
             Topic::ClusterInformation => (
                 self.calico?.group(),
                 self.calico?.version(),
@@ -121,7 +129,8 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::Definition(i) => one(super::topic::DEFINITIONS[i]),
         Topic::Installation => one(tigera::INSTALLATION),
         Topic::ClusterInformation => one(wn_api::calico::DEFAULT),
-        Topic::DaemonSets | Topic::Migrations | Topic::Calico(_) | Topic::Blocks => all,
+        Topic::Failures => all.fields(&format!("reason={}", failures::REASON)),
+        Topic::DaemonSets | Topic::Migrations | Topic::Calico(_) | Topic::Blocks | Topic::Affinities => all,
     }
 }
 

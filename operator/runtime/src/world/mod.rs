@@ -4,6 +4,7 @@
 //! write, arriving late on a watch, changes nothing and wakes nobody.
 
 mod apis;
+mod seen;
 mod sinks;
 mod topic;
 mod watch;
@@ -11,9 +12,13 @@ mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::Notify;
-use wn_plan::observed::{Key, Observed};
+use wn_plan::node::SANDBOX_WINDOW;
+use wn_plan::observed::{Key, Observed, SandboxFailure};
+
+use sinks::{Fact, Touched};
 
 pub use apis::Apis;
 pub use topic::Topic;
@@ -30,8 +35,28 @@ struct Inner {
     versions: BTreeMap<(Topic, Key), u64>,
     wanted: BTreeSet<Topic>,
     listed: BTreeSet<Topic>,
+    work: Work,
     /// The API server may have been replaced since its version was asked.
     version_stale: bool,
+}
+
+/// What changed since it was last taken.
+#[derive(Debug, Default)]
+struct Work {
+    plan: bool,
+    nodes: BTreeSet<String>,
+}
+
+impl Inner {
+    /// Notes what a fact touched; says whether it touched anything.
+    fn note(&mut self, touched: Touched) -> bool {
+        if touched.is_nothing() {
+            return false;
+        }
+        self.work.plan |= touched.plan;
+        self.work.nodes.extend(touched.nodes);
+        true
+    }
 }
 
 impl World {
@@ -65,17 +90,65 @@ impl World {
         self.changed.notified().await;
     }
 
-    /// Takes in an object, from a watch or from the answer to a write.
-    pub fn put(&self, topic: Topic, object: &Value) {
-        let key = key(object);
-        let version = version(object);
+    /// Must the cluster be looked at as a whole? Counts as done.
+    pub fn take_plan(&self) -> bool {
+        std::mem::take(&mut self.lock().work.plan)
+    }
+
+    /// Nodes to be judged anew; they count as judged.
+    pub fn take_nodes(&self) -> BTreeSet<String> {
+        std::mem::take(&mut self.lock().work.nodes)
+    }
+
+    /// What these nodes are judged by has changed.
+    pub fn touch(&self, nodes: impl Iterator<Item = String>) {
+        self.lock().work.nodes.extend(nodes);
+    }
+
+    /// Forgets what is too old to count, so that a storm of Events is not kept until they end.
+    pub fn expire(&self, now: Timestamp) {
         let mut inner = self.lock();
-        let known = inner.versions.get(&(topic, key.clone()));
-        if known.is_some_and(|known| *known > version) {
+        let old = |f: &&SandboxFailure| f.last + SANDBOX_WINDOW <= now;
+        let failures = &inner.observed.failures;
+        if !failures.values().any(|f| old(&f)) {
             return;
         }
-        inner.versions.insert((topic, key.clone()), version);
-        if sinks::take(topic, &mut inner.observed, &key, Some(object)) {
+        let keys: Vec<_> = failures
+            .iter()
+            .filter(|(_, f)| old(f))
+            .map(|(k, _)| k.clone())
+            .collect();
+        for key in keys {
+            inner.observed.failures.remove(&key);
+        }
+    }
+
+    /// Takes in an object, from a watch or from the answer to a write.
+    pub fn put(&self, topic: Topic, object: &Value) {
+        let (key, version) = (key(object), version(object));
+        self.take(topic, key, version, |observed, key| {
+            sinks::take(topic, observed, key, Some(object))
+        });
+    }
+
+    /// Takes in what was read of an object while it was parsed.
+    fn put_fact(&self, topic: Topic, key: Key, version: u64, fact: Fact) {
+        self.take(topic, key, version, |observed, key| {
+            sinks::take_fact(observed, key, fact)
+        });
+    }
+
+    fn take(&self, topic: Topic, key: Key, version: u64, into: impl FnOnce(&mut Observed, &Key) -> Touched) {
+        let mut inner = self.lock();
+        if topic.is_written() {
+            let place = (topic, key.clone());
+            if inner.versions.get(&place).is_some_and(|known| *known > version) {
+                return;
+            }
+            inner.versions.insert(place, version);
+        }
+        let touched = into(&mut inner.observed, &key);
+        if inner.note(touched) {
             self.changed.notify_one();
         }
     }
@@ -83,7 +156,8 @@ impl World {
     pub fn remove(&self, topic: Topic, key: &Key) {
         let mut inner = self.lock();
         inner.versions.remove(&(topic, key.clone()));
-        if sinks::take(topic, &mut inner.observed, key, None) {
+        let touched = sinks::take(topic, &mut inner.observed, key, None);
+        if inner.note(touched) {
             self.changed.notify_one();
         }
     }
@@ -101,6 +175,7 @@ impl World {
         let mut inner = self.lock();
         inner.version_stale |= topic == Topic::Config;
         if inner.listed.insert(topic) {
+            inner.work.plan = true;
             self.changed.notify_one();
         }
     }
@@ -114,12 +189,12 @@ impl World {
     }
 
     fn keys(&self, topic: Topic) -> Vec<Key> {
-        self.lock()
-            .versions
-            .keys()
-            .filter(|(t, _)| *t == topic)
-            .map(|(_, key)| key.clone())
-            .collect()
+        let inner = self.lock();
+        if !topic.is_written() {
+            return sinks::keys(topic, &inner.observed);
+        }
+        let known = inner.versions.keys().filter(|(t, _)| *t == topic);
+        known.map(|(_, key)| key.clone()).collect()
     }
 
     fn want(&self, topics: BTreeSet<Topic>) {
@@ -168,5 +243,9 @@ fn version(object: &Value) -> u64 {
     let text = object
         .pointer("/metadata/resourceVersion")
         .and_then(Value::as_str);
-    text.and_then(|v| v.parse().ok()).unwrap_or(u64::MAX)
+    number(text)
+}
+
+fn number(version: Option<&str>) -> u64 {
+    version.and_then(|v| v.parse().ok()).unwrap_or(u64::MAX)
 }

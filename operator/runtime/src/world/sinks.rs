@@ -2,23 +2,119 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
-    BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, InstallationFacts, Key,
-    MigrationFacts, NodeFacts, Observed, OwnKind, OwnObject, PodFacts, Source, SourceFacts, cluster,
+    AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
+    InstallationFacts, Key, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject, PodFacts,
+    SandboxFailure, Source, SourceFacts, cluster,
 };
 
 use super::Topic;
 use super::topic::DEFINITIONS;
 
-/// Takes an object in, or out when it is `None`; says whether a fact changed.
-pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Value>) -> bool {
-    let name = key.1.clone();
+/// What a fact that changed bears on.
+#[derive(Debug, Default)]
+pub struct Touched {
+    /// On the plan for the cluster.
+    pub plan: bool,
+    /// On the verdicts on these nodes.
+    pub nodes: Vec<String>,
+}
+
+impl Touched {
+    fn plan(changed: bool) -> Self {
+        Self {
+            plan: changed,
+            nodes: Vec::new(),
+        }
+    }
+
+    pub fn is_nothing(&self) -> bool {
+        !self.plan && self.nodes.is_empty()
+    }
+}
+
+/// A fact there is one of for every node.
+#[derive(Clone, Debug)]
+pub enum Fact {
+    Node(Box<NodeFacts>),
+    Pod(Option<PodFacts>),
+    Failure(Option<SandboxFailure>),
+    Block(Option<BlockFacts>),
+    Affinity(Option<AffinityFacts>),
+    /// Not of a node.
+    Other,
+}
+
+impl Fact {
+    pub fn read(topic: Topic, object: &Value) -> Self {
+        match topic {
+            Topic::Nodes => Self::Node(Box::new(NodeFacts::read(object))),
+            Topic::Pods => Self::Pod(PodFacts::read(object)),
+            Topic::Failures => Self::Failure(SandboxFailure::read(object)),
+            Topic::Blocks => Self::Block(BlockFacts::read(object)),
+            Topic::Affinities => Self::Affinity(AffinityFacts::read(object)),
+            _ => Self::Other,
+        }
+    }
+
+    /// The fact of an object that is gone.
+    fn gone(topic: Topic) -> Self {
+        match topic {
+            Topic::Pods => Self::Pod(None),
+            Topic::Failures => Self::Failure(None),
+            Topic::Blocks => Self::Block(None),
+            Topic::Affinities => Self::Affinity(None),
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Takes a fact in.
+pub fn take_fact(observed: &mut Observed, key: &Key, fact: Fact) -> Touched {
+    match fact {
+        Fact::Node(facts) => node(observed, key.1.clone(), *facts),
+        Fact::Pod(fact) => file(&mut observed.pods, key, fact, |_| ()),
+        Fact::Failure(fact) => file(&mut observed.failures, key, fact, |_| ()),
+        Fact::Block(fact) => file(&mut observed.calico.blocks, key, fact, |b| {
+            b.and_then(BlockFacts::of_linux_pods)
+        }),
+        Fact::Affinity(fact) => file(&mut observed.calico.affinities, key, fact, |_| ()),
+        Fact::Other => Touched::default(),
+    }
+}
+
+/// Keys of all objects of a topic of which no versions are kept.
+pub fn keys(topic: Topic, observed: &Observed) -> Vec<Key> {
+    fn all<F: OnNode>(filed: &Filed<F>) -> Vec<Key> {
+        filed.iter().map(|(key, _)| key.clone()).collect()
+    }
     match topic {
+        Topic::Pods => all(&observed.pods),
+        Topic::Failures => all(&observed.failures),
+        Topic::Blocks => all(&observed.calico.blocks),
+        Topic::Affinities => all(&observed.calico.affinities),
+        _ => Vec::new(),
+    }
+}
+
+/// Takes an object in, or out when it is `None`.
+pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Value>) -> Touched {
+    let name = key.1.clone();
+    Touched::plan(match topic {
+        Topic::Nodes if object.is_none() => {
+            return Touched {
+                plan: observed.nodes.remove(&name).is_some(),
+                nodes: vec![name],
+            };
+        }
+        Topic::Nodes | Topic::Pods | Topic::Failures | Topic::Blocks | Topic::Affinities => {
+            let fact = object.map_or_else(|| Fact::gone(topic), |o| Fact::read(topic, o));
+            return take_fact(observed, key, fact);
+        }
         Topic::Config => replace(&mut observed.config, object.map(config)),
-        Topic::Nodes => set(&mut observed.nodes, name, object.map(NodeFacts::read)),
-        Topic::Pods => set(&mut observed.pods, key.clone(), object.and_then(PodFacts::read)),
         Topic::DaemonSets => {
             let facts = set(
                 &mut observed.daemon_sets,
@@ -53,16 +149,56 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             (kind, name),
             object.map(|o| CalicoObject::read(kind, o)),
         ),
-        Topic::Blocks => set(
-            &mut observed.calico.blocks,
-            name,
-            object.and_then(BlockFacts::read),
-        ),
         Topic::ClusterInformation => replace(
             &mut observed.calico.cluster_information,
             object.map(ClusterInformation::read),
         ),
+    })
+}
+
+/// A Node. Most of what changes about it is its own matter: only some fields bear on the plan.
+fn node(observed: &mut Observed, name: String, facts: NodeFacts) -> Touched {
+    let (facts, plan) = match observed.nodes.get(&name) {
+        Some(known) => {
+            let facts = facts.after(known, Timestamp::now());
+            if facts == *known {
+                return Touched::default();
+            }
+            let plan = !facts.decides_as(known);
+            (facts, plan)
+        }
+        None => (facts, true),
+    };
+    observed.nodes.insert(name.clone(), facts);
+    Touched {
+        plan,
+        nodes: vec![name],
     }
+}
+
+/// A fact of a node; `of_plan` is what of it bears on the plan.
+fn file<F: OnNode + PartialEq, P: PartialEq>(
+    filed: &mut Filed<F>,
+    key: &Key,
+    fact: Option<F>,
+    of_plan: impl Fn(Option<&F>) -> P,
+) -> Touched {
+    let (known, new) = (filed.get(key), fact.as_ref());
+    if known == new {
+        return Touched::default();
+    }
+    let plan = of_plan(known) != of_plan(new);
+    let mut nodes: Vec<_> = known
+        .into_iter()
+        .chain(new)
+        .map(|f| f.node().to_owned())
+        .collect();
+    nodes.dedup();
+    match fact {
+        Some(fact) => filed.insert(key.clone(), fact),
+        None => filed.remove(key),
+    };
+    Touched { plan, nodes }
 }
 
 fn set<K: Ord, F: PartialEq>(facts: &mut BTreeMap<K, F>, key: K, fact: Option<F>) -> bool {

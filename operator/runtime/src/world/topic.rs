@@ -19,7 +19,20 @@ pub enum Topic {
     Migrations,
     Calico(CalicoKind),
     Blocks,
+    Affinities,
     ClusterInformation,
+    /// Events of pods whose sandbox could not be made.
+    Failures,
+}
+
+impl Topic {
+    /// Answers to our own writes may overtake its watch, so versions are kept. Of the others there are thousands.
+    pub const fn is_written(self) -> bool {
+        !matches!(
+            self,
+            Self::Pods | Self::Failures | Self::Blocks | Self::Affinities
+        )
+    }
 }
 
 pub const INSTALLATIONS: &str = "installations.operator.tigera.io";

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::Resource;
-use kube::api::{Api, PartialObjectMeta};
+use kube::api::{Api, ApiResource, DynamicObject, PartialObjectMeta};
+use kube::core::DynamicResourceScope;
+use kube::{Client, Resource};
 use kube_runtime::utils::StreamBackoff;
 use kube_runtime::watcher::{self, Event, watcher};
 use serde::Serialize;
@@ -18,19 +19,23 @@ use wn_api::calico::CalicoKind;
 use wn_plan::calico::api::form;
 use wn_plan::observed::Key;
 
+use super::seen::{Affinities, Blocks, Failures, Nodes, Numerous, Pods, Seen};
 use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES};
 use super::{Apis, Topic, World, apis};
+use crate::metrics::{Metrics, Pulse};
 
 /// The running watches; dropping them ends them.
 pub struct Watches {
     world: Arc<World>,
+    metrics: Arc<Metrics>,
     running: BTreeMap<Topic, JoinSet<()>>,
 }
 
 impl Watches {
-    pub fn new(world: Arc<World>) -> Self {
+    pub fn new(world: Arc<World>, metrics: Arc<Metrics>) -> Self {
         Self {
             world,
+            metrics,
             running: BTreeMap::new(),
         }
     }
@@ -45,7 +50,7 @@ impl Watches {
             self.stop(|topic| {
                 matches!(
                     topic,
-                    Topic::Calico(_) | Topic::Blocks | Topic::ClusterInformation
+                    Topic::Calico(_) | Topic::Blocks | Topic::Affinities | Topic::ClusterInformation
                 )
             });
             apis.calico = calico;
@@ -79,25 +84,38 @@ impl Watches {
 
     fn start(&mut self, topic: Topic, apis: &Apis) {
         let world = &self.world;
+        let metrics = &self.metrics;
         self.running.entry(topic).or_insert_with(|| {
             let mut task = JoinSet::new();
+            let pulse = metrics.watch(label(topic));
+            let client = pulse.client(apis.client());
             if matches!(topic, Topic::Definition(_)) {
                 // Metadata only: the definition of FelixConfiguration alone is 90 KB.
-                let api = Api::<PartialObjectMeta<CustomResourceDefinition>>::all(apis.client());
-                task.spawn(feed(topic, api, world.clone()));
-            } else if let Some(api) = apis.api(topic) {
-                task.spawn(feed(topic, api, world.clone()));
+                let api = Api::<PartialObjectMeta<CustomResourceDefinition>>::all(client);
+                task.spawn(feed(topic, api, world.clone(), pulse));
+            } else {
+                match topic {
+                    Topic::Nodes => spawn::<Seen<Nodes>>(&mut task, topic, client, apis, world, pulse),
+                    Topic::Pods => spawn::<Seen<Pods>>(&mut task, topic, client, apis, world, pulse),
+                    Topic::Failures => spawn::<Seen<Failures>>(&mut task, topic, client, apis, world, pulse),
+                    Topic::Blocks => spawn::<Seen<Blocks>>(&mut task, topic, client, apis, world, pulse),
+                    Topic::Affinities => {
+                        spawn::<Seen<Affinities>>(&mut task, topic, client, apis, world, pulse)
+                    }
+                    _ => spawn::<DynamicObject>(&mut task, topic, client, apis, world, pulse),
+                }
             }
             task
         });
     }
 }
 
-const CALICO: [Topic; 5] = [
+const CALICO: [Topic; 6] = [
     Topic::Calico(CalicoKind::IpamConfiguration),
     Topic::Calico(CalicoKind::IpPool),
     Topic::Calico(CalicoKind::FelixConfiguration),
     Topic::Blocks,
+    Topic::Affinities,
     Topic::ClusterInformation,
 ];
 
@@ -106,6 +124,7 @@ fn base() -> BTreeSet<Topic> {
         Topic::Config,
         Topic::Nodes,
         Topic::Pods,
+        Topic::Failures,
         Topic::DaemonSets,
         Topic::ConfigMaps,
     ];
@@ -132,18 +151,75 @@ async fn served_version(apis: &Apis, group: &str) -> Option<String> {
         .or_else(|| Some(found.versions.first()?.version.clone()))
 }
 
-/// Feeds one watch into the world, for ever.
-async fn feed<K>(topic: Topic, api: Api<K>, world: Arc<World>)
+fn spawn<K>(
+    task: &mut JoinSet<()>,
+    topic: Topic,
+    client: Client,
+    apis: &Apis,
+    world: &Arc<World>,
+    pulse: Arc<Pulse>,
+) where
+    K: Watched + Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+{
+    if let Some(api) = api_through::<K>(client, topic, apis) {
+        task.spawn(feed(topic, api, world.clone(), pulse));
+    }
+}
+
+/// The API of a topic by another client.
+fn api_through<K>(client: Client, topic: Topic, apis: &Apis) -> Option<Api<K>>
 where
-    K: Resource + Clone + Debug + DeserializeOwned + Serialize + Send + 'static,
+    K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+{
+    let (api, resource) = (apis.api(topic)?, apis.resource(topic)?);
+    Some(match api.namespace() {
+        Some(namespace) => Api::namespaced_with(client, namespace, &resource),
+        None => Api::all_with(client, &resource),
+    })
+}
+
+/// What metrics call a watch.
+fn label(topic: Topic) -> String {
+    match topic {
+        Topic::Definition(i) => DEFINITIONS[i].to_owned(),
+        Topic::Calico(kind) => kind.as_str().to_owned(),
+        Topic::Source(source) => format!("{source:?}"),
+        Topic::Config
+        | Topic::Nodes
+        | Topic::Pods
+        | Topic::DaemonSets
+        | Topic::ConfigMaps
+        | Topic::Installation
+        | Topic::Migrations
+        | Topic::Blocks
+        | Topic::Affinities
+        | Topic::ClusterInformation
+        | Topic::Failures => format!("{topic:?}"),
+    }
+}
+
+/// Objects in one answer to a list: the whole answer is in memory at once, and what it takes at its peak is not
+/// given back.
+const PAGE: u32 = 100;
+
+/// Feeds one watch into the world, for ever.
+async fn feed<K>(topic: Topic, api: Api<K>, world: Arc<World>, pulse: Arc<Pulse>)
+where
+    K: Watched,
 {
     let backoff = watcher::DefaultBackoff::default();
-    let events = StreamBackoff::new(watcher(api, apis::selection(topic)), backoff);
+    let events = StreamBackoff::new(watcher(api, apis::selection(topic).page_size(PAGE)), backoff);
     let mut seen = BTreeSet::<Key>::new();
     let mut events = std::pin::pin!(events);
     loop {
         match events.try_next().await {
-            Ok(Some(event)) => handle(topic, event, &mut seen, &world),
+            Ok(Some(event)) => {
+                // Init is the intention to list, and comes with every try.
+                if !matches!(event, Event::Init) {
+                    pulse.beat();
+                }
+                handle(topic, event, &mut seen, &world);
+            }
             Ok(None) => return,
             Err(error) if is_not_served(&error) => {
                 debug!(?topic, "not served");
@@ -154,15 +230,39 @@ where
     }
 }
 
-fn handle<K: Resource + Serialize>(topic: Topic, event: Event<K>, seen: &mut BTreeSet<Key>, world: &World) {
+/// An object a watch brings.
+trait Watched: Resource + Clone + Debug + DeserializeOwned + Send + 'static {
+    fn put(self, topic: Topic, world: &World);
+}
+
+impl<N: Numerous> Watched for Seen<N> {
+    fn put(self, topic: Topic, world: &World) {
+        let version = super::number(self.meta().resource_version.as_deref());
+        world.put_fact(topic, key(&self), version, self.fact);
+    }
+}
+
+impl Watched for DynamicObject {
+    fn put(self, topic: Topic, world: &World) {
+        put(topic, &self, world);
+    }
+}
+
+impl Watched for PartialObjectMeta<CustomResourceDefinition> {
+    fn put(self, topic: Topic, world: &World) {
+        put(topic, &self, world);
+    }
+}
+
+fn handle<K: Watched>(topic: Topic, event: Event<K>, seen: &mut BTreeSet<Key>, world: &World) {
     match event {
         Event::Init => seen.clear(),
         Event::InitApply(object) => {
             seen.insert(key(&object));
-            put(topic, &object, world);
+            object.put(topic, world);
         }
-        Event::InitDone => world.listed(topic, seen),
-        Event::Apply(object) => put(topic, &object, world),
+        Event::InitDone => world.listed(topic, &std::mem::take(seen)),
+        Event::Apply(object) => object.put(topic, world),
         Event::Delete(object) => world.remove(topic, &key(&object)),
     }
 }
@@ -188,4 +288,39 @@ fn is_not_served(error: &watcher::Error) -> bool {
         return false;
     };
     status.code == 404
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::{Request, Response};
+    use kube::client::Body;
+    use std::time::Duration;
+    use tower::BoxError;
+
+    #[tokio::test]
+    async fn trying_is_no_sign_of_life() {
+        let deaf = tower::service_fn(async |_: Request<Body>| {
+            Err::<Response<Body>, BoxError>(BoxError::from("no answer"))
+        });
+        let apis = Apis::new(Client::new(deaf, "default"), "operator");
+        let metrics = Metrics::new();
+        let pulse = metrics.watch(label(Topic::Nodes));
+        let api = api_through::<Seen<Nodes>>(pulse.client(apis.client()), Topic::Nodes, &apis).unwrap();
+        let world = Arc::new(World::new("operator"));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let tries = feed(Topic::Nodes, api, world, pulse.clone());
+        assert!(
+            tokio::time::timeout(Duration::from_millis(20), tries)
+                .await
+                .is_err()
+        );
+        let text = metrics.text();
+        let age = text
+            .lines()
+            .find_map(|l| l.rsplit_once("{topic=\"Nodes\"} "))
+            .unwrap()
+            .1;
+        assert!(age.parse::<f64>().unwrap() > 0.05, "heard of {age} s ago");
+    }
 }

@@ -127,14 +127,15 @@ fn container(name: &str, spec: &NodeAgent, image: &str, env: Vec<EnvVar>) -> Con
     }
 }
 
+/// Folder of the CNI binaries on the node.
+pub fn bin_dir(spec: &NodeAgent) -> String {
+    let dir = spec.cni_bin_dir.as_deref().unwrap_or(DEFAULT_BIN_DIR);
+    dir.replace('\\', "/")
+}
+
 fn volumes(spec: &NodeAgent) -> Vec<Volume> {
-    let bin_dir = spec
-        .cni_bin_dir
-        .as_deref()
-        .unwrap_or(DEFAULT_BIN_DIR)
-        .replace('\\', "/");
     vec![
-        folder(CNI_BIN, bin_dir),
+        folder(CNI_BIN, bin_dir(spec)),
         folder(CNI_NET, net_dir(spec)),
         folder(CNI_LOG, "/var/log/calico/cni".to_owned()),
         folder(VAR_RUN, "/var/run/calico".to_owned()),

@@ -16,6 +16,9 @@ use super::{Surroundings, Workload};
 use crate::version::Version;
 use command_line::CommandLines;
 
+pub use cni_config::net_dir;
+pub use containers::bin_dir;
+
 /// tigera/operator's default registry changed with v3.30 (`pkg/components/images.go`).
 const FIRST_ON_QUAY: (u32, u32) = (3, 30);
 const NODE: &str = "node-windows";

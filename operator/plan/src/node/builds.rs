@@ -1,0 +1,199 @@
+//! Windows builds: what is known of each, as data.
+
+/// A build of Windows.
+pub struct Build {
+    pub number: u32,
+    pub name: &'static str,
+    pub fit: Fit,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Fit {
+    Good,
+    /// Works, and nobody mends it any more.
+    EndOfLife,
+    /// Lacks what Calico needs.
+    Unfit,
+}
+
+/// `microsoft/hcsshim` `osversion/windowsbuilds.go`; support as Kubernetes and Calico state it.
+pub const BUILDS: &[Build] = &[
+    Build {
+        number: 14393,
+        name: "Windows Server 2016",
+        fit: Fit::Unfit,
+    },
+    Build {
+        number: 16299,
+        name: "Windows Server 1709",
+        fit: Fit::Unfit,
+    },
+    Build {
+        number: 17134,
+        name: "Windows Server 1803",
+        fit: Fit::Unfit,
+    },
+    Build {
+        number: 17763,
+        name: "Windows Server 2019",
+        fit: Fit::Good,
+    },
+    Build {
+        number: 18362,
+        name: "Windows Server 1903",
+        fit: Fit::EndOfLife,
+    },
+    Build {
+        number: 18363,
+        name: "Windows Server 1909",
+        fit: Fit::EndOfLife,
+    },
+    Build {
+        number: 19041,
+        name: "Windows Server 2004",
+        fit: Fit::EndOfLife,
+    },
+    Build {
+        number: 19042,
+        name: "Windows Server 20H2",
+        fit: Fit::EndOfLife,
+    },
+    Build {
+        number: 20348,
+        name: "Windows Server 2022",
+        fit: Fit::Good,
+    },
+    Build {
+        number: 25398,
+        name: "Windows Server 23H2",
+        fit: Fit::Good,
+    },
+    Build {
+        number: 26100,
+        name: "Windows Server 2025",
+        fit: Fit::Good,
+    },
+];
+
+/// A patch level from which on something works.
+pub struct Floor {
+    pub build: u32,
+    pub ubr: u32,
+    pub kb: &'static str,
+    pub date: &'static str,
+    pub need: Need,
+    pub why: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Need {
+    /// Calico at all.
+    Calico,
+    /// Overlay networks.
+    Overlay,
+    /// Direct server return.
+    Dsr,
+    /// Nothing works worse than it did, but a defect is mended.
+    Comfort,
+}
+
+/// In order of weight within a build; sources in `docs/reasons.md`.
+pub const FLOORS: &[Floor] = &[
+    Floor {
+        build: 17763,
+        ubr: 379,
+        kb: "KB4489899",
+        date: "March 2019",
+        need: Need::Calico,
+        why: "HNS has no overlay networks and host routes before",
+    },
+    Floor {
+        build: 20348,
+        ubr: 169,
+        kb: "KB5005039",
+        date: "August 2021",
+        need: Need::Calico,
+        why: "the lowest Calico and RKE2 are tested on",
+    },
+    Floor {
+        build: 26100,
+        ubr: 6899,
+        kb: "KB5066835",
+        date: "October 2025",
+        need: Need::Overlay,
+        why: "overlay networks do not work before (rancher/rancher#50915)",
+    },
+    Floor {
+        build: 17763,
+        ubr: 1432,
+        kb: "KB4571748",
+        date: "August 2020",
+        need: Need::Dsr,
+        why: "HNS cannot do direct server return before",
+    },
+    Floor {
+        build: 17763,
+        ubr: 1554,
+        kb: "KB4580390",
+        date: "October 2020",
+        need: Need::Comfort,
+        why: "a restart of HNS breaks direct server return before (Windows-Containers#61)",
+    },
+    Floor {
+        build: 17763,
+        ubr: 2746,
+        kb: "KB5011551",
+        date: "March 2022",
+        need: Need::Comfort,
+        why: "a Service has at most 64 backends before",
+    },
+    Floor {
+        build: 17763,
+        ubr: 3650,
+        kb: "KB5019966",
+        date: "November 2022",
+        need: Need::Comfort,
+        why: "HNS crashes at times before",
+    },
+    Floor {
+        build: 20348,
+        ubr: 1249,
+        kb: "KB5019081",
+        date: "November 2022",
+        need: Need::Comfort,
+        why: "HNS crashes at times before",
+    },
+];
+
+/// Patch levels with a defect: from `first` to below `mended`.
+pub struct Defect {
+    pub build: u32,
+    pub first: u32,
+    pub mended: u32,
+    pub mended_by: &'static str,
+    pub why: &'static str,
+}
+
+pub const DEFECTS: &[Defect] = &[
+    Defect {
+        build: 20348,
+        first: 2582,
+        mended: 2762,
+        mended_by: "KB5044281 (October 2024)",
+        why: "KB5040437 of July 2024 broke Calico's networking (microsoft/Windows-Containers#516)",
+    },
+    Defect {
+        build: 17763,
+        first: 1579,
+        mended: 1580,
+        mended_by: "a later update",
+        why: "load balancing is broken (microsoft/Windows-Containers#78)",
+    },
+    Defect {
+        build: 17763,
+        first: 1637,
+        mended: 1638,
+        mended_by: "a later update",
+        why: "load balancing is broken (microsoft/Windows-Containers#78)",
+    },
+];

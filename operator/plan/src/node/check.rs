@@ -1,0 +1,111 @@
+//! What a check sees, and what it says.
+
+use jiff::Timestamp;
+use wn_api::node_reasons::{NodeReason, Weight};
+use wn_api::spec::NetworkType;
+
+use super::setting::Setting;
+use crate::observed::{AffinityFacts, App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure};
+
+/// One node, and what of the cluster is its.
+pub struct View<'a> {
+    pub name: &'a str,
+    pub node: &'a NodeFacts,
+    pub agent: Option<&'a PodFacts>,
+    pub proxy: Option<&'a PodFacts>,
+    pub blocks: Vec<&'a BlockFacts>,
+    pub affinities: Vec<&'a AffinityFacts>,
+    pub failures: Vec<&'a SandboxFailure>,
+    pub setting: &'a Setting,
+    /// The reason of the last verdict, and since when it holds.
+    pub before: Option<(NodeReason, Timestamp)>,
+    pub now: Timestamp,
+}
+
+impl<'a> View<'a> {
+    pub fn of(
+        name: &'a str,
+        node: &'a NodeFacts,
+        observed: &'a Observed,
+        setting: &'a Setting,
+        before: Option<(NodeReason, Timestamp)>,
+        now: Timestamp,
+    ) -> Self {
+        // While a pod is replaced the old one still counts, until the new one is there.
+        let pod = |app: App| {
+            let pods = observed.pods.of(name).filter(|p| p.app == app);
+            pods.min_by_key(|p| (p.deleting, p.unscheduled.is_some()))
+        };
+        Self {
+            name,
+            node,
+            agent: pod(App::NodeAgent),
+            proxy: pod(App::KubeProxy),
+            blocks: observed.calico.blocks.of(name).collect(),
+            affinities: observed.calico.affinities.of(name).collect(),
+            failures: observed.failures.of(name).collect(),
+            setting,
+            before,
+            now,
+        }
+    }
+
+    pub fn overlay(&self) -> bool {
+        self.setting.network == NetworkType::CalicoVxlan
+    }
+
+    /// Since when the node has had what it needs to set up its network.
+    pub fn began(&self) -> Timestamp {
+        let agent = self.agent.and_then(|p| p.started);
+        agent.max(self.node.created).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    pub reason: NodeReason,
+    pub weight: Weight,
+    pub message: String,
+    /// When time alone changes it.
+    pub until: Option<Timestamp>,
+}
+
+/// A finding of the reason's usual weight.
+pub fn find(reason: NodeReason, cause: impl Into<String>) -> Finding {
+    Finding {
+        reason,
+        weight: reason.entry().usually,
+        message: format!("{}; {}", cause.into(), reason.entry().mend),
+        until: None,
+    }
+}
+
+impl Finding {
+    #[must_use]
+    pub const fn weighing(mut self, weight: Weight) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// Not yet failing before the deadline.
+    #[must_use]
+    pub fn due(self, deadline: Timestamp, now: Timestamp) -> Self {
+        if now < deadline {
+            Self {
+                weight: Weight::Progressing,
+                until: Some(deadline),
+                ..self
+            }
+        } else {
+            self
+        }
+    }
+
+    /// Over at that time, unless it is found again.
+    #[must_use]
+    pub const fn until(mut self, end: Timestamp) -> Self {
+        self.until = Some(end);
+        self
+    }
+}

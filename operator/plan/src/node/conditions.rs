@@ -1,0 +1,42 @@
+//! What Calico and the kubelet say on the Node itself.
+
+use wn_api::node_reasons::NodeReason;
+
+use super::check::{Finding, View, find};
+use super::deadlines::{JOINED, SET_UP};
+
+/// Set and cleared by calico-node.
+pub fn network(view: &View) -> Vec<Finding> {
+    let said = || {
+        find(
+            NodeReason::NetworkUnavailable,
+            "the Node's condition NetworkUnavailable is True: Calico has not set up its network",
+        )
+        .due(view.began() + SET_UP, view.now)
+    };
+    view.node.network_unavailable.then(said).into_iter().collect()
+}
+
+/// The kubelet passes on containerd's words when `Ready` is False.
+pub fn ready(view: &View) -> Vec<Finding> {
+    let message = &view.node.ready_message;
+    if view.node.ready || view.node.silent {
+        return Vec::new();
+    }
+    if message.contains("cni plugin not initialized") {
+        let (bin, conf) = &view.setting.cni_dirs;
+        let cause =
+            format!("containerd finds no CNI configuration; ours goes to {conf}, the binaries to {bin}");
+        return vec![find(NodeReason::CNINotInitialized, cause).due(view.began() + SET_UP, view.now)];
+    }
+    let why = if message.is_empty() {
+        "the kubelet does not say why"
+    } else {
+        message
+    };
+    let finding = find(NodeReason::NodeNotReady, format!("the Node is not Ready: {why}"));
+    vec![match view.node.created {
+        Some(created) => finding.due(created + JOINED, view.now),
+        None => finding,
+    }]
+}

@@ -1,0 +1,76 @@
+//! What a verdict leaves on the Node itself: our condition, and the taint if the user wants one.
+
+use jiff::Timestamp;
+use wn_api::reasons::Reason;
+use wn_api::spec::TaintMode;
+
+use super::verdict::{State, Verdict};
+use crate::observed::{NodeFacts, Said};
+
+/// What is to be written to a Node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Marks {
+    /// Our condition, when it differs from the stored one.
+    pub condition: Option<Said>,
+    /// State or reason of the condition differ, not only its words.
+    pub news: bool,
+    /// News that deserves an Event: not that a node comes up.
+    pub told: bool,
+    /// To set our taint, or to take it off.
+    pub taint: Option<bool>,
+}
+
+impl Marks {
+    pub fn is_nothing(&self) -> bool {
+        self.condition.is_none() && self.taint.is_none()
+    }
+}
+
+pub fn marks(mode: TaintMode, facts: &NodeFacts, verdict: &Verdict, now: Timestamp) -> Marks {
+    let said = facts.said.as_ref();
+    let mut condition = condition(verdict);
+    let same = said.filter(|s| s.status == condition.status);
+    condition.since = same.map_or(Some(now), |s| s.since);
+    let news = said.is_none_or(|s| (&s.status, &s.reason) != (&condition.status, &condition.reason));
+    let differs = news || said.is_some_and(|s| s.message != condition.message);
+    Marks {
+        condition: differs.then_some(condition),
+        news,
+        told: news && verdict.state != State::Progressing,
+        taint: taint(mode, facts, verdict.state.works()),
+    }
+}
+
+fn condition(verdict: &Verdict) -> Said {
+    let status = match verdict.state {
+        State::Ready => "True",
+        State::Unknown => "Unknown",
+        State::Progressing | State::Failing => "False",
+    };
+    let (reason, message) = verdict.cause().map_or(
+        (
+            Reason::AsExpected.as_str(),
+            "pods on this node have a network, as far as the API shows",
+        ),
+        |cause| (cause.reason.as_str(), cause.message.as_str()),
+    );
+    Said {
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        since: None,
+    }
+}
+
+/// A kubelet may register its node with our taint, hence a node that works loses it whoever set it, except
+/// when the user wants nothing of the kind: then only ours goes.
+fn taint(mode: TaintMode, facts: &NodeFacts, works: bool) -> Option<bool> {
+    // A node without our condition is one we see for the first time.
+    let fresh = facts.said.is_none();
+    let wanted = match mode {
+        TaintMode::None => return (facts.tainted && facts.taint_is_ours).then_some(false),
+        TaintMode::Startup => !works && (fresh || facts.tainted),
+        TaintMode::Continuous => !works,
+    };
+    (wanted != facts.tainted).then_some(wanted)
+}

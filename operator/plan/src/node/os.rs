@@ -1,0 +1,78 @@
+//! Build and patch level of Windows. What is not known is Unknown, never a failure: a newer Windows than this
+//! operator may well work.
+
+use wn_api::node_reasons::{NodeReason, Weight};
+
+use super::builds::{BUILDS, Build, DEFECTS, FLOORS, Fit, Floor, Need};
+use super::check::{Finding, View, find};
+use crate::observed::WindowsBuild;
+
+pub fn check(view: &View) -> Vec<Finding> {
+    let kernel = &view.node.kernel_version;
+    let Some(found) = view.node.build() else {
+        let cause = format!("the node says {kernel:?} for its build of Windows");
+        return vec![find(NodeReason::OSBuildUnknown, cause)];
+    };
+    let Some(build) = BUILDS.iter().find(|b| b.number == found.build) else {
+        return vec![find(
+            NodeReason::OSBuildUnknown,
+            format!("Windows build {kernel} is not in our table"),
+        )];
+    };
+    let mut findings: Vec<_> = fit(build, kernel).into_iter().collect();
+    // Without the patch level (kubelets before 1.18 do not say it) there is nothing to compare.
+    if let WindowsBuild { ubr: Some(ubr), .. } = found {
+        findings.extend(floor(view, found.build, ubr, kernel));
+        findings.extend(defect(found.build, ubr, kernel));
+    }
+    findings
+}
+
+fn fit(build: &Build, kernel: &str) -> Option<Finding> {
+    let name = build.name;
+    match build.fit {
+        Fit::Good => None,
+        Fit::EndOfLife => Some(find(
+            NodeReason::OSBuildOutdated,
+            format!("{name} ({kernel}) gets no updates any more"),
+        )),
+        Fit::Unfit => Some(find(
+            NodeReason::OSBuildUnsupported,
+            format!("{name} ({kernel}) cannot run Calico's network"),
+        )),
+    }
+}
+
+/// The weightiest floor that is not reached, and all that are mere comfort in one.
+fn floor(view: &View, build: u32, ubr: u32, kernel: &str) -> Vec<Finding> {
+    let below: Vec<_> = FLOORS
+        .iter()
+        .filter(|f| f.build == build && ubr < f.ubr)
+        .collect();
+    let text = |f: &Floor| {
+        format!(
+            "Windows {kernel} is older than {}.{} ({}, {}): {}",
+            f.build, f.ubr, f.kb, f.date, f.why
+        )
+    };
+    let hard = below.iter().find_map(|f| match f.need {
+        Need::Calico => Some(find(NodeReason::OSBuildUnsupported, text(f))),
+        Need::Overlay if view.overlay() => Some(find(NodeReason::OSBuildTooOldForOverlay, text(f))),
+        Need::Dsr if view.setting.dsr => Some(find(NodeReason::OSBuildTooOldForDSR, text(f))),
+        Need::Dsr => Some(find(NodeReason::OSBuildTooOldForDSR, text(f)).weighing(Weight::Advice)),
+        Need::Overlay | Need::Comfort => None,
+    });
+    let comfort = below.iter().rev().find(|f| f.need == Need::Comfort);
+    let outdated = comfort.map(|f| find(NodeReason::OSBuildOutdated, text(f)));
+    hard.into_iter().chain(outdated).collect()
+}
+
+fn defect(build: u32, ubr: u32, kernel: &str) -> Option<Finding> {
+    let found = DEFECTS
+        .iter()
+        .find(|d| d.build == build && (d.first..d.mended).contains(&ubr))?;
+    Some(find(
+        NodeReason::OSBuildKnownBad,
+        format!("Windows {kernel}: {}, mended by {}", found.why, found.mended_by),
+    ))
+}

@@ -1,0 +1,81 @@
+//! What of the whole cluster a node is judged by. When it changes, every node is judged anew.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use wn_api::calico::CalicoKind;
+use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
+
+use crate::calico;
+use crate::decide::{Plan, WorkloadPlan};
+use crate::observed::{App, Observed};
+use crate::standing::Standing;
+use crate::version::Version;
+use crate::workload::node_agent;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    pub network: NetworkType,
+    pub agent: Run,
+    pub proxy: Run,
+    pub kubernetes: Option<Version>,
+    /// kube-proxy was told to do DSR.
+    pub dsr: bool,
+    pub vni: i64,
+    /// VNIs that Felix of single nodes has.
+    pub own_vnis: BTreeMap<String, i64>,
+    /// CNI folders as configured: binaries, configuration.
+    pub cni_dirs: (String, String),
+}
+
+/// How a DaemonSet stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// We run it, so a missing pod is amiss.
+    pub ours: bool,
+    /// Why it is not rolled out.
+    pub blocked: Option<&'static str>,
+    pub created: Option<Timestamp>,
+}
+
+impl Setting {
+    pub fn of(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) -> Self {
+        Self {
+            network: spec.network.type_,
+            agent: run(&plan.agent, App::NodeAgent, observed),
+            proxy: run(&plan.proxy, App::KubeProxy, observed),
+            kubernetes: observed.kubernetes.clone(),
+            dsr: plan.proxy.flags.iter().any(|f| f == "--enable-dsr=true"),
+            vni: calico::vni(spec, observed, &plan.calico.originals).into(),
+            own_vnis: own_vnis(observed),
+            cni_dirs: (
+                node_agent::bin_dir(&spec.node_agent),
+                node_agent::net_dir(&spec.node_agent),
+            ),
+        }
+    }
+}
+
+fn run(plan: &WorkloadPlan, app: App, observed: &Observed) -> Run {
+    let daemon_sets = observed.daemon_sets.values().filter(|d| d.app == app && d.ours);
+    Run {
+        ours: plan.standing == Standing::Managed,
+        blocked: plan.blocked.as_ref().map(|f| f.reason.as_str()),
+        created: daemon_sets.filter_map(|d| d.created).max(),
+    }
+}
+
+/// `FelixConfiguration` `node.<name>` overrides the default for one node.
+fn own_vnis(observed: &Observed) -> BTreeMap<String, i64> {
+    let felix = observed
+        .calico
+        .objects
+        .iter()
+        .filter(|((kind, _), _)| *kind == CalicoKind::FelixConfiguration);
+    felix
+        .filter_map(|((_, name), object)| {
+            let node = name.strip_prefix("node.")?;
+            Some((node.to_owned(), object.spec.get("vxlanVNI")?.as_i64()?))
+        })
+        .collect()
+}

@@ -1,0 +1,78 @@
+//! What the node announced of its tunnel, or of BGP: other nodes route by it.
+
+use std::net::Ipv4Addr;
+
+use wn_api::node_reasons::NodeReason;
+
+use super::check::{Finding, View, find};
+use super::deadlines::SET_UP;
+
+pub fn check(view: &View) -> Vec<Finding> {
+    if view.overlay() {
+        address(view).into_iter().chain(vni(view)).collect()
+    } else {
+        bgp(view).into_iter().chain(as_number(view)).collect()
+    }
+}
+
+fn address(view: &View) -> Option<Finding> {
+    let node = view.node;
+    let missing = match (node.tunnel_address.as_str(), node.tunnel_mac.as_str()) {
+        ("", _) => "IPv4VXLANTunnelAddr",
+        (_, "") => "VXLANTunnelMACAddr",
+        _ => return stale(view),
+    };
+    let cause = format!("the Node has no annotation projectcalico.org/{missing}");
+    Some(find(NodeReason::TunnelAddressMissing, cause).due(view.began() + SET_UP, view.now))
+}
+
+/// The tunnel's address is the second of the node's block (Calico, `EnsureVXLANTunnelAddr`).
+fn stale(view: &View) -> Option<Finding> {
+    let announced: Option<Ipv4Addr> = view.node.tunnel_address.parse().ok();
+    let expected: Vec<_> = view
+        .blocks
+        .iter()
+        .filter_map(|b| b.cidr)
+        .map(|cidr| Ipv4Addr::from(u32::from(cidr.network()) + 1))
+        .collect();
+    let fits = expected.is_empty() || announced.is_some_and(|a| expected.contains(&a));
+    (!fits).then(|| {
+        let cause = format!(
+            "the announced tunnel address is {}, the node's block says {}",
+            view.node.tunnel_address, expected[0]
+        );
+        find(NodeReason::TunnelAddressStale, cause)
+    })
+}
+
+fn vni(view: &View) -> Option<Finding> {
+    let own = view.setting.own_vnis.get(view.name)?;
+    (*own != view.setting.vni).then(|| {
+        let cause = format!(
+            "FelixConfiguration node.{} says VNI {own}, the cluster uses {}",
+            view.name, view.setting.vni
+        );
+        find(NodeReason::VNIMismatch, cause)
+    })
+}
+
+fn bgp(view: &View) -> Option<Finding> {
+    view.node.bgp_address.is_empty().then(|| {
+        find(
+            NodeReason::BGPAddressMissing,
+            "the Node has no annotation projectcalico.org/IPv4Address",
+        )
+        .due(view.began() + SET_UP, view.now)
+    })
+}
+
+/// Without the annotation that of `BGPConfiguration` `default` counts. Written as a number or as two of 16 bits.
+fn as_number(view: &View) -> Option<Finding> {
+    let text = view.node.as_number.as_str();
+    let dotted = |(high, low): (&str, &str)| high.parse::<u16>().is_ok() && low.parse::<u16>().is_ok();
+    let valid = text.is_empty() || text.parse::<u32>().is_ok() || text.split_once('.').is_some_and(dotted);
+    (!valid).then(|| {
+        let cause = format!("annotation projectcalico.org/ASNumber is {text:?}");
+        find(NodeReason::BGPASNumberInvalid, cause)
+    })
+}

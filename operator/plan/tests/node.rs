@@ -1,0 +1,842 @@
+//! Every check with its boundary on both sides, and the verdict made of them.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+use rstest::rstest;
+use serde_json::json;
+use wn_api::node_reasons::{NodeReason as R, Weight};
+use wn_api::spec::{NetworkType, TaintMode};
+use wn_plan::node::{Marks, Run, Setting, State, Table, Verdict, View, marks, verdict};
+use wn_plan::observed::{App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure, Trouble};
+use wn_plan::version::Version;
+
+use common::*;
+
+const NODE: &str = "win-0";
+
+struct World {
+    observed: Observed,
+    setting: Setting,
+    before: Option<(R, Timestamp)>,
+    now: Timestamp,
+}
+
+fn key(name: &str) -> (String, String) {
+    (String::new(), name.to_owned())
+}
+
+/// A node that works; its pods started at 0, and it is an hour later.
+fn works() -> World {
+    let mut observed = Observed::default();
+    let node = NodeFacts {
+        created: Some(at(-1000)),
+        boot_id: "1".into(),
+        max_pods: Some(60),
+        ..windows_node()
+    };
+    observed.nodes.insert(NODE.into(), node);
+    set_up(&mut observed, NODE, 0);
+    for app in [App::NodeAgent, App::KubeProxy] {
+        let pod = PodFacts {
+            ready: true,
+            created: Some(at(-10)),
+            turned: Some(at(0)),
+            started: Some(at(0)),
+            ..pod(app, NODE)
+        };
+        observed.pods.insert(key(&format!("{app:?}")), pod);
+    }
+    let run = Run {
+        ours: true,
+        blocked: None,
+        created: Some(at(-900)),
+    };
+    World {
+        observed,
+        setting: Setting {
+            network: NetworkType::CalicoVxlan,
+            agent: run.clone(),
+            proxy: run,
+            kubernetes: Some(Version::new(1, 36, 3)),
+            dsr: true,
+            vni: 4096,
+            own_vnis: [].into(),
+            cni_dirs: ("/opt/cni/bin".into(), "/etc/cni/net.d".into()),
+        },
+        before: None,
+        now: at(3600),
+    }
+}
+
+impl World {
+    fn node(mut self, change: impl FnOnce(&mut NodeFacts)) -> Self {
+        change(self.observed.nodes.get_mut(NODE).unwrap());
+        self
+    }
+
+    fn pod(mut self, app: App, change: impl FnOnce(&mut PodFacts)) -> Self {
+        let mut pod = self.observed.pods.remove(&key(&format!("{app:?}"))).unwrap();
+        change(&mut pod);
+        self.observed.pods.insert(key(&format!("{app:?}")), pod);
+        self
+    }
+
+    fn block(mut self, change: impl FnOnce(&mut BlockFacts)) -> Self {
+        let mut block = self.observed.calico.blocks.remove(&key(NODE)).unwrap();
+        change(&mut block);
+        self.observed.calico.blocks.insert(key(NODE), block);
+        self
+    }
+
+    fn setting(mut self, change: impl FnOnce(&mut Setting)) -> Self {
+        change(&mut self.setting);
+        self
+    }
+
+    fn at(mut self, seconds: i64) -> Self {
+        self.now = at(seconds);
+        self
+    }
+
+    fn fails(mut self, message: &str, last: i64) -> Self {
+        let failure = SandboxFailure {
+            node: NODE.into(),
+            pod: "default/web".into(),
+            message: message.into(),
+            last: at(last),
+        };
+        self.observed.failures.insert(key(message), failure);
+        self
+    }
+
+    fn verdict(&self) -> Verdict {
+        let node = &self.observed.nodes[NODE];
+        verdict(&View::of(
+            NODE,
+            node,
+            &self.observed,
+            &self.setting,
+            self.before,
+            self.now,
+        ))
+    }
+
+    /// State, and every reason by rank.
+    fn found(&self) -> (State, Vec<R>) {
+        let verdict = self.verdict();
+        (verdict.state, verdict.findings.iter().map(|f| f.reason).collect())
+    }
+}
+
+#[test]
+fn a_node_that_works_is_ready() {
+    assert_eq!(works().found(), (State::Ready, vec![]));
+}
+
+#[rstest]
+#[case("10.0.14393.5000", State::Failing, &[R::OSBuildUnsupported])]
+#[case("10.0.17134.1", State::Failing, &[R::OSBuildUnsupported])]
+#[case("10.0.17763.378", State::Failing, &[R::OSBuildUnsupported, R::OSBuildOutdated])]
+#[case("10.0.17763.379", State::Failing, &[R::OSBuildTooOldForDSR, R::OSBuildOutdated])]
+#[case("10.0.17763.1431", State::Failing, &[R::OSBuildTooOldForDSR, R::OSBuildOutdated])]
+#[case("10.0.17763.1432", State::Ready, &[R::OSBuildOutdated])]
+#[case("10.0.17763.1578", State::Ready, &[R::OSBuildOutdated])]
+#[case("10.0.17763.1579", State::Failing, &[R::OSBuildKnownBad, R::OSBuildOutdated])]
+#[case("10.0.17763.1580", State::Ready, &[R::OSBuildOutdated])]
+#[case("10.0.17763.1637", State::Failing, &[R::OSBuildKnownBad, R::OSBuildOutdated])]
+#[case("10.0.17763.3649", State::Ready, &[R::OSBuildOutdated])]
+#[case("10.0.17763.3650", State::Ready, &[])]
+#[case("10.0.17763", State::Ready, &[])]
+#[case("10.0.19042.1", State::Ready, &[R::OSBuildOutdated])]
+#[case("10.0.20348.168", State::Failing, &[R::OSBuildUnsupported, R::OSBuildOutdated])]
+#[case("10.0.20348.169", State::Ready, &[R::OSBuildOutdated])]
+#[case("10.0.20348.1249", State::Ready, &[])]
+#[case("10.0.20348.2581", State::Ready, &[])]
+#[case("10.0.20348.2582", State::Failing, &[R::OSBuildKnownBad])]
+#[case("10.0.20348.2761", State::Failing, &[R::OSBuildKnownBad])]
+#[case("10.0.20348.2762", State::Ready, &[])]
+#[case("10.0.25398.1", State::Ready, &[])]
+#[case("10.0.26100.6898", State::Failing, &[R::OSBuildTooOldForOverlay])]
+#[case("10.0.26100.6899", State::Ready, &[])]
+#[case("10.0.29000.1", State::Unknown, &[R::OSBuildUnknown])]
+#[case("", State::Unknown, &[R::OSBuildUnknown])]
+fn windows_builds(#[case] kernel: &str, #[case] state: State, #[case] reasons: &[R]) {
+    let found = works().node(|n| n.kernel_version = kernel.into()).found();
+    assert_eq!(found, (state, reasons.to_vec()));
+}
+
+#[test]
+fn without_an_overlay_or_dsr_less_is_needed() {
+    let bgp = works().setting(|s| s.network = NetworkType::CalicoBgp);
+    assert_eq!(
+        bgp.node(|n| n.kernel_version = "10.0.26100.1".into()).found().0,
+        State::Ready
+    );
+    let no_dsr = works()
+        .setting(|s| s.dsr = false)
+        .node(|n| n.kernel_version = "10.0.17763.1431".into());
+    assert_eq!(
+        no_dsr.found(),
+        (State::Ready, vec![R::OSBuildTooOldForDSR, R::OSBuildOutdated])
+    );
+}
+
+/// A cause that is not known does not hide one that is.
+#[test]
+fn what_fails_stands_before_what_cannot_be_told() {
+    let node = works()
+        .node(|n| n.kernel_version = "10.0.29000.1".into())
+        .block(|b| b.exhausted = true);
+    assert_eq!(
+        node.found(),
+        (State::Failing, vec![R::BlockExhausted, R::OSBuildUnknown])
+    );
+}
+
+#[rstest]
+#[case("containerd://1.6.17", false)]
+#[case("containerd://1.6.18", true)]
+#[case("containerd://1.6.18-rc.1", true)]
+#[case("containerd://2.1.4", true)]
+#[case("docker://20.10.9", false)]
+#[case("cri-o://1.30.0", true)]
+#[case("", true)]
+fn runtimes(#[case] runtime: &str, #[case] able: bool) {
+    let found = works().node(|n| n.container_runtime = runtime.into()).found();
+    let expected = if able {
+        (State::Ready, vec![])
+    } else {
+        (State::Failing, vec![R::HostProcessUnsupported])
+    };
+    assert_eq!(found, expected);
+}
+
+#[rstest]
+#[case("v1.37.0", &[R::VersionSkew])]
+#[case("v1.36.9", &[])]
+#[case("v1.33.0", &[])]
+#[case("v1.32.13", &[R::VersionSkew])]
+#[case("unknown", &[])]
+fn kubelets(#[case] version: &str, #[case] advice: &[R]) {
+    let found = works().node(|n| n.kubelet_version = version.into()).found();
+    assert_eq!(found, (State::Ready, advice.to_vec()));
+}
+
+#[test]
+fn a_silent_kubelet_stands_first() {
+    let node = works()
+        .node(|n| (n.ready, n.silent) = (false, true))
+        .pod(App::NodeAgent, |p| p.ready = false);
+    assert_eq!(
+        node.found(),
+        (State::Failing, vec![R::KubeletNotReporting, R::AgentNotReady])
+    );
+}
+
+fn trouble(reason: &str, message: &str) -> Option<Box<Trouble>> {
+    Some(Box::new(Trouble {
+        container: "node".into(),
+        reason: reason.into(),
+        message: message.into(),
+    }))
+}
+
+#[rstest]
+#[case("ErrImagePull", "", R::AgentImagePullFailed, R::KubeProxyImagePullFailed)]
+#[case("ImagePullBackOff", "", R::AgentImagePullFailed, R::KubeProxyImagePullFailed)]
+#[case("InvalidImageName", "", R::AgentImagePullFailed, R::KubeProxyImagePullFailed)]
+#[case("CrashLoopBackOff", "bang", R::AgentCrashLooping, R::KubeProxyCrashLooping)]
+#[case("CreateContainerError", "", R::AgentNotReady, R::KubeProxyNotReady)]
+#[case(
+    "CrashLoopBackOff",
+    "unrecognized feature gate: IPv6DualStack",
+    R::AgentCrashLooping,
+    R::KubeProxyFeatureGate
+)]
+#[case(
+    "CrashLoopBackOff",
+    "failed complete: cannot set feature gate WinDSR to false, feature is locked to true",
+    R::AgentCrashLooping,
+    R::KubeProxyFeatureGate
+)]
+#[case(
+    "CrashLoopBackOff",
+    "WinDSR feature gate not enabled",
+    R::AgentCrashLooping,
+    R::KubeProxyFeatureGate
+)]
+#[case(
+    "CrashLoopBackOff",
+    "source-vip flag not set",
+    R::AgentCrashLooping,
+    R::KubeProxyNoSourceVIP
+)]
+#[case(
+    "CrashLoopBackOff",
+    "HNS endpoint Calico_ep did not appear within 300 s: see",
+    R::AgentCrashLooping,
+    R::KubeProxyNoSourceVIP
+)]
+#[case(
+    "CrashLoopBackOff",
+    "could not find HNS network Calico",
+    R::AgentCrashLooping,
+    R::KubeProxyNoHNSNetwork
+)]
+#[case(
+    "Restarted",
+    "HNS network Calico did not appear within 300 s: see",
+    R::AgentNotReady,
+    R::KubeProxyNoHNSNetwork
+)]
+#[case(
+    "CrashLoopBackOff",
+    "could not find host mac address for 0.0.0.0",
+    R::AgentCrashLooping,
+    R::KubeProxyNoHostMAC
+)]
+#[case(
+    "CrashLoopBackOff",
+    "global strict affinity should not be false for Windows node",
+    R::StrictAffinityFalse,
+    R::KubeProxyCrashLooping
+)]
+fn pods_in_trouble(#[case] reason: &str, #[case] message: &str, #[case] agent: R, #[case] proxy: R) {
+    for (app, expected) in [(App::NodeAgent, agent), (App::KubeProxy, proxy)] {
+        let node = works().pod(app, |p| (p.ready, p.trouble) = (false, trouble(reason, message)));
+        assert_eq!(node.found(), (State::Failing, vec![expected]), "{app:?}");
+    }
+}
+
+#[rstest]
+#[case(App::NodeAgent, 69, State::Progressing)]
+#[case(App::NodeAgent, 70, State::Failing)]
+#[case(App::KubeProxy, 419, State::Progressing)]
+#[case(App::KubeProxy, 420, State::Failing)]
+fn a_pod_has_its_probes_grace(#[case] app: App, #[case] now: i64, #[case] expected: State) {
+    let node = works().pod(app, |p| p.ready = false).at(now);
+    assert_eq!(node.found().0, expected);
+    let recheck = node.verdict().recheck;
+    assert_eq!(recheck.is_some(), expected == State::Progressing, "{recheck:?}");
+}
+
+#[rstest]
+#[case(15 * 60 - 11, State::Progressing)]
+#[case(15 * 60 - 10, State::Failing)]
+fn images_take_their_time(#[case] now: i64, #[case] expected: State) {
+    let node = works()
+        .pod(App::NodeAgent, |p| {
+            (p.ready, p.started, p.turned) = (false, None, None)
+        })
+        .at(now);
+    assert_eq!(node.found().0, expected);
+}
+
+#[rstest]
+#[case(599, &[R::AgentCrashLooping])]
+#[case(600, &[])]
+fn a_pod_that_crashes_often_and_is_ready_in_between(#[case] now: i64, #[case] expected: &[R]) {
+    let node = works().pod(App::NodeAgent, |p| p.crashed = Some(at(0))).at(now);
+    assert_eq!(node.found().1, expected);
+}
+
+#[rstest]
+#[case(109, State::Progressing)]
+#[case(110, State::Failing)]
+fn a_pod_that_is_not_placed(#[case] now: i64, #[case] expected: State) {
+    let why = "0/21 nodes are available: 1 Insufficient memory.";
+    let node = works()
+        .pod(App::NodeAgent, |p| {
+            (p.ready, p.unscheduled) = (false, Some(why.into()))
+        })
+        .at(now);
+    assert_eq!(
+        (node.found().0, node.found().1[0]),
+        (expected, R::AgentNotScheduled)
+    );
+    assert!(node.verdict().findings[0].message.contains(why));
+}
+
+/// The time counts from when it was missed, so that a replaced pod is no failure.
+#[rstest]
+#[case(None, State::Progressing)]
+#[case(Some((R::AgentNotScheduled, 3600 - 119)), State::Progressing)]
+#[case(Some((R::AgentNotScheduled, 3600 - 120)), State::Failing)]
+#[case(Some((R::AgentNotReady, 0)), State::Progressing)]
+fn a_pod_that_is_missing(#[case] before: Option<(R, i64)>, #[case] expected: State) {
+    let mut node = works();
+    node.observed.pods.remove(&key("NodeAgent"));
+    node.before = before.map(|(reason, since)| (reason, at(since)));
+    assert_eq!(node.found(), (expected, vec![R::AgentNotScheduled]));
+    node.setting.agent.ours = false;
+    assert_eq!(
+        node.found(),
+        (State::Ready, vec![]),
+        "someone else's may be a service"
+    );
+}
+
+#[test]
+fn a_daemon_set_that_waits_is_the_cause() {
+    let mut node = works();
+    node.observed.pods.remove(&key("KubeProxy"));
+    node.setting.proxy.blocked = Some("DSRUnsupported");
+    let message = node.verdict().findings[0].message.clone();
+    assert!(message.contains("DSRUnsupported"), "{message}");
+}
+
+#[rstest]
+#[case(239, State::Progressing)]
+#[case(240, State::Failing)]
+fn a_block_has_its_time(#[case] now: i64, #[case] expected: State) {
+    let mut node = works().at(now);
+    node.observed.calico.blocks = Default::default();
+    node.observed.calico.affinities = Default::default();
+    assert_eq!(node.found(), (expected, vec![R::NoIPAMBlock]));
+}
+
+#[test]
+fn a_claim_must_be_confirmed() {
+    let mut node = works();
+    let mut affinity = node.observed.calico.affinities.remove(&key(NODE)).unwrap();
+    affinity.confirmed = false;
+    node.observed.calico.affinities.insert(key(NODE), affinity);
+    assert_eq!(node.found().1, [R::NoIPAMBlock]);
+}
+
+#[rstest]
+#[case(|b: &mut BlockFacts| b.reserved = false, State::Failing, R::BlockReservationMissing)]
+#[case(|b: &mut BlockFacts| b.exhausted = true, State::Failing, R::BlockExhausted)]
+#[case(|b: &mut BlockFacts| b.foreign = true, State::Ready, R::ForeignAllocations)]
+fn blocks(#[case] change: fn(&mut BlockFacts), #[case] state: State, #[case] reason: R) {
+    assert_eq!(works().block(change).found(), (state, vec![reason]));
+}
+
+#[test]
+fn a_second_block_is_lost_space() {
+    let mut node = works();
+    set_up(&mut node.observed, "other", 1);
+    let mut block = node.observed.calico.blocks.remove(&key("other")).unwrap();
+    let mut affinity = node.observed.calico.affinities.remove(&key("other")).unwrap();
+    (block.host, affinity.node) = (NODE.into(), NODE.into());
+    node.observed.calico.blocks.insert(key("other"), block);
+    node.observed.calico.affinities.insert(key("other"), affinity);
+    assert_eq!(node.found(), (State::Ready, vec![R::MultipleBlocks]));
+}
+
+#[rstest]
+#[case(60, &[])]
+#[case(61, &[R::BlockSmallerThanMaxPods])]
+fn a_block_holds_its_size_less_four(#[case] pods: u32, #[case] advice: &[R]) {
+    let found = works().node(|n| n.max_pods = Some(pods)).found();
+    assert_eq!(found, (State::Ready, advice.to_vec()));
+}
+
+#[rstest]
+#[case(|n: &mut NodeFacts| n.tunnel_address.clear(), R::TunnelAddressMissing)]
+#[case(|n: &mut NodeFacts| n.tunnel_mac.clear(), R::TunnelAddressMissing)]
+#[case(|n: &mut NodeFacts| n.tunnel_address = "10.100.0.2".into(), R::TunnelAddressStale)]
+fn tunnels(#[case] change: fn(&mut NodeFacts), #[case] reason: R) {
+    assert_eq!(works().node(change).found(), (State::Failing, vec![reason]));
+    let bgp = works().setting(|s| s.network = NetworkType::CalicoBgp);
+    assert_eq!(bgp.node(change).found().0, State::Ready, "BGP has no tunnel");
+}
+
+#[rstest]
+#[case(4096, &[])]
+#[case(4097, &[R::VNIMismatch])]
+fn one_vni_for_all(#[case] own: i64, #[case] expected: &[R]) {
+    let node = works().setting(|s| s.own_vnis = [(NODE.to_owned(), own)].into());
+    assert_eq!(node.found().1, expected);
+}
+
+#[rstest]
+#[case("192.168.0.1/24", "", &[])]
+#[case("", "", &[R::BGPAddressMissing])]
+#[case("192.168.0.1/24", "64512", &[])]
+#[case("192.168.0.1/24", "1.10", &[])]
+#[case("192.168.0.1/24", "4294967296", &[R::BGPASNumberInvalid])]
+fn bgp(#[case] address: &str, #[case] number: &str, #[case] expected: &[R]) {
+    let node = works()
+        .setting(|s| s.network = NetworkType::CalicoBgp)
+        .node(|n| (n.bgp_address, n.as_number) = (address.into(), number.into()));
+    assert_eq!(node.found().1, expected);
+}
+
+#[rstest]
+#[case(239, State::Progressing)]
+#[case(240, State::Failing)]
+fn calico_and_containerd_have_their_time(#[case] now: i64, #[case] expected: State) {
+    let network = works().node(|n| n.network_unavailable = true).at(now);
+    assert_eq!(network.found(), (expected, vec![R::NetworkUnavailable]));
+    let message = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized";
+    let cni = works()
+        .node(|n| (n.ready, n.ready_message) = (false, message.into()))
+        .at(now);
+    assert_eq!(cni.found(), (expected, vec![R::CNINotInitialized]));
+    assert!(cni.verdict().findings[0].message.contains("/etc/cni/net.d"));
+}
+
+#[rstest]
+#[case(-881, State::Progressing)]
+#[case(-880, State::Failing)]
+fn a_node_not_ready(#[case] now: i64, #[case] expected: State) {
+    let node = works()
+        .node(|n| (n.ready, n.ready_message) = (false, "disk pressure".into()))
+        .at(now);
+    assert_eq!(node.found(), (expected, vec![R::NodeNotReady]));
+}
+
+#[rstest]
+#[case(
+    "… global strict affinity should not be false for Windows node",
+    R::StrictAffinityFalse
+)]
+#[case("… cannot allocate new block due to per host block limit", R::BlockExhausted)]
+#[case("… cannot find a qualified ippool", R::NoQualifiedPool)]
+#[case("… no configured Calico pools for node win-0", R::NoPoolForNode)]
+#[case(
+    "… error getting ClusterInformation: connection is unauthorized: Unauthorized",
+    R::CNITokenInvalid
+)]
+#[case("… timeout acquiring mutex", R::CNIStalled)]
+#[case("… Could not find vxlan0 in V2", R::HNSNetworkInconsistent)]
+#[case("… Windows does not support VXLANVNI < 4096", R::VNITooLow)]
+#[case("… failed to get management IP from HNSNetwork", R::HNSManagementIPMissing)]
+#[case(
+    "… timed out waiting for interface matching the management IP",
+    R::HNSManagementIPMissing
+)]
+#[case("… failed to delete existing remote HNSEndpoint", R::HNSEndpointStale)]
+#[case("… failed to create HNSNetwork", R::HNSNetworkCreateFailed)]
+#[case("… failed to get net interface for HNSNetwork", R::HNSNetworkCreateFailed)]
+#[case("… Calico is currently not ready to process requests", R::DatastoreNotReady)]
+#[case("… host must be a URL or a host:port pair: \"\"", R::APIServerEndpointMissing)]
+#[case("… something new", R::SandboxCreationFailed)]
+fn sandboxes(#[case] message: &str, #[case] reason: R) {
+    let at_end = works().fails(message, 3600 - 599);
+    assert_eq!(at_end.found(), (State::Failing, vec![reason]));
+    assert_eq!(
+        at_end.verdict().recheck,
+        Some(at(3601)),
+        "and then it is looked at again"
+    );
+    assert_eq!(works().fails(message, 3600 - 600).found().0, State::Ready);
+}
+
+/// What differs from try to try must not reach a condition.
+#[test]
+fn ids_do_not_make_news() {
+    let message = |id: &str| {
+        let text = format!("failed to setup network for sandbox \"{id}\": plugin type=\"x\" failed");
+        works().fails(&text, 3590).verdict().findings[0].message.clone()
+    };
+    assert_eq!(message("4af3c07be1d0"), message("0123456789abcdef"));
+    assert!(message("4af3c07be1d0").contains("plugin type"));
+}
+
+#[rstest]
+#[case(3000, 3599, State::Progressing, R::RecoveringAfterReboot)]
+#[case(3000, 3600, State::Failing, R::NotRecovered)]
+fn a_reboot(#[case] rebooted: i64, #[case] now: i64, #[case] state: State, #[case] reason: R) {
+    let node = works().node(|n| n.rebooted = Some(at(rebooted))).at(now);
+    assert_eq!(node.found(), (state, vec![reason]));
+    let restart = |p: &mut PodFacts| p.started = Some(at(rebooted + 20));
+    let one = node.pod(App::NodeAgent, restart);
+    assert_eq!(one.found().0, state, "kube-proxy is still of the time before");
+    assert_eq!(one.pod(App::KubeProxy, restart).found(), (State::Ready, vec![]));
+}
+
+#[rstest]
+#[case((1, 34, 3), &[R::KubeProxyKnownIssue])]
+#[case((1, 34, 4), &[])]
+#[case((1, 33, 0), &[R::KubeProxyKnownIssue])]
+#[case((1, 33, 6), &[])]
+#[case((1, 35, 0), &[R::KubeProxyKnownIssue])]
+#[case((1, 35, 1), &[])]
+#[case((1, 36, 0), &[])]
+#[case((1, 37, 0), &[])]
+fn known_defects_of_kube_proxy(#[case] (major, minor, patch): (u32, u32, u32), #[case] expected: &[R]) {
+    let node = works().pod(App::KubeProxy, |p| {
+        p.version = Some(Version::new(major, minor, patch))
+    });
+    assert_eq!(node.found(), (State::Ready, expected.to_vec()));
+}
+
+#[test]
+fn a_stale_endpoint_is_a_defect_of_bridges_only() {
+    let version = |p: &mut PodFacts| p.version = Some(Version::new(1, 34, 7));
+    let bridge = works().setting(|s| s.network = NetworkType::CalicoBgp);
+    assert_eq!(
+        bridge.pod(App::KubeProxy, version).found().1,
+        [R::KubeProxyKnownIssue]
+    );
+    assert_eq!(works().pod(App::KubeProxy, version).found().1, []);
+}
+
+/// No message ends in a full stop, every one says what to do, and the table has no empty cell.
+#[test]
+fn the_table_is_complete() {
+    for reason in R::ALL {
+        let entry = reason.entry();
+        for text in [entry.meaning, entry.evidence, entry.mend, entry.source] {
+            assert!(!text.is_empty() && !text.contains("  "), "{reason}: {text:?}");
+        }
+        assert!(
+            entry.meaning.ends_with('.') && !entry.mend.ends_with('.'),
+            "{reason}"
+        );
+    }
+}
+
+fn judged(world: &World, table: &mut Table) -> Option<(State, Option<R>)> {
+    table.judge(NODE, &world.observed, &world.setting, world.now);
+    table.get(NODE).map(|e| (e.state, e.reason))
+}
+
+#[test]
+fn the_table_tells_changes_and_times() {
+    let mut table = Table::default();
+    let world = works();
+    let first = table.judge(NODE, &world.observed, &world.setting, world.now);
+    assert_eq!((first.was, first.changed), (None, true));
+    assert!(
+        !table
+            .judge(NODE, &world.observed, &world.setting, world.now)
+            .changed,
+        "nothing new"
+    );
+    let starting = works().pod(App::NodeAgent, |p| (p.ready, p.started) = (false, Some(at(3590))));
+    assert_eq!(
+        judged(&starting, &mut table),
+        Some((State::Progressing, Some(R::AgentNotReady)))
+    );
+    assert_eq!(
+        (table.next(), table.due(at(3659)), table.due(at(3660))),
+        (Some(at(3660)), vec![], vec![NODE.to_owned()])
+    );
+    let late = World {
+        now: at(3660),
+        ..starting
+    };
+    assert_eq!(
+        judged(&late, &mut table),
+        Some((State::Failing, Some(R::AgentNotReady)))
+    );
+    assert_eq!(
+        table.get(NODE).unwrap().since,
+        at(3600),
+        "since when, not since when it counts"
+    );
+    assert_eq!(table.next(), None);
+    let gone = table.judge(NODE, &Observed::default(), &late.setting, at(3700));
+    assert_eq!((gone.verdict, table.iter().count()), (None, 0));
+}
+
+/// A restart of ours is no news: since-when is read back from the Node's condition.
+#[test]
+fn a_new_table_remembers_by_the_nodes_condition() {
+    let node = json!({"status": {"conditions": [{"type": "windowsnode.dev/WindowsNetworkReady", "status": "False",
+        "reason": "BlockExhausted", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+    let said = NodeFacts::read(&node).said;
+    let world = works().block(|b| b.exhausted = true).node(|n| n.said = said);
+    let mut table = Table::default();
+    judged(&world, &mut table);
+    assert_eq!(
+        table.get(NODE).unwrap().since,
+        "2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap()
+    );
+}
+
+fn marks_of(world: &World, mode: TaintMode) -> Marks {
+    marks(mode, &world.observed.nodes[NODE], &world.verdict(), world.now)
+}
+
+fn saying(world: World) -> World {
+    let said = marks_of(&world, TaintMode::None).condition.map(Box::new);
+    world.node(|n| n.said = said)
+}
+
+#[test]
+fn a_condition_is_written_when_it_differs() {
+    let fresh = marks_of(&works(), TaintMode::None);
+    assert!(fresh.news && fresh.condition.as_ref().unwrap().status == "True");
+    let known = saying(works());
+    assert!(marks_of(&known, TaintMode::None).is_nothing());
+    let broken = marks_of(
+        &World {
+            now: at(4000),
+            ..known
+        }
+        .block(|b| b.exhausted = true),
+        TaintMode::None,
+    );
+    let condition = broken.condition.unwrap();
+    assert_eq!(
+        (
+            condition.status.as_str(),
+            condition.reason.as_str(),
+            condition.since
+        ),
+        ("False", "BlockExhausted", Some(at(4000)))
+    );
+    assert!(broken.news);
+}
+
+#[test]
+fn other_words_or_reasons_keep_the_time() {
+    let broken = saying(works().block(|b| b.exhausted = true));
+    let later = World {
+        now: at(4000),
+        ..broken
+    }
+    .node(|n| n.network_unavailable = true)
+    .block(|b| b.exhausted = false);
+    let marks = marks_of(&later, TaintMode::None);
+    assert_eq!(
+        marks.condition.unwrap().since,
+        Some(at(3600)),
+        "the status is still False"
+    );
+    assert!(marks.news);
+}
+
+#[rstest]
+#[case(TaintMode::None, true, false, None)]
+#[case(TaintMode::None, false, false, None)]
+#[case(TaintMode::Startup, true, false, Some(true))]
+#[case(TaintMode::Startup, false, false, None)]
+#[case(TaintMode::Startup, false, true, None)]
+#[case(TaintMode::Continuous, true, false, Some(true))]
+#[case(TaintMode::Continuous, false, false, Some(true))]
+#[case(TaintMode::Continuous, false, true, None)]
+fn taints_of_a_node_that_fails(
+    #[case] mode: TaintMode,
+    #[case] fresh: bool,
+    #[case] tainted: bool,
+    #[case] expected: Option<bool>,
+) {
+    let mut node = works().block(|b| b.exhausted = true);
+    if !fresh {
+        node = saying(node);
+    }
+    assert_eq!(
+        marks_of(&node.node(|n| n.tainted = tainted), mode).taint,
+        expected
+    );
+}
+
+#[rstest]
+#[case(TaintMode::None, true, Some(false))]
+#[case(TaintMode::None, false, None)]
+#[case(TaintMode::Startup, false, Some(false))]
+#[case(TaintMode::Continuous, true, Some(false))]
+fn taints_of_a_node_that_works(#[case] mode: TaintMode, #[case] ours: bool, #[case] expected: Option<bool>) {
+    let node = works().node(|n| (n.tainted, n.taint_is_ours) = (true, ours));
+    assert_eq!(marks_of(&node, mode).taint, expected);
+    assert_eq!(marks_of(&works(), mode).taint, None);
+}
+
+/// One change to the facts of a node.
+fn step() -> impl Strategy<Value = usize> {
+    0..STEPS.len()
+}
+
+const STEPS: &[fn(World) -> World] = &[
+    |w| w.node(|n| n.network_unavailable = true),
+    |w| w.node(|n| n.kernel_version = "10.0.26100.1".into()),
+    |w| w.node(|n| n.tunnel_address = "1.2.3.4".into()),
+    |w| w.node(|n| (n.ready, n.silent) = (false, true)),
+    |w| w.pod(App::NodeAgent, |p| p.ready = false),
+    |w| {
+        w.pod(App::KubeProxy, |p| {
+            (p.ready, p.trouble) = (false, trouble("CrashLoopBackOff", "source-vip flag not set"))
+        })
+    },
+    |w| w.block(|b| b.reserved = false),
+    |w| w.block(|b| b.exhausted = true),
+    |w| w.fails("timeout acquiring mutex", 3599),
+    |w| w.fails("connection is unauthorized: Unauthorized", 3500),
+    |w| w.node(|n| n.rebooted = Some(at(3500))),
+];
+
+proptest! {
+    /// However the facts arrive, and however often the node is judged in between, the end is the same.
+    #[test]
+    fn the_order_of_events_does_not_matter(steps in prop::collection::hash_set(step(), 0..STEPS.len()), seed in any::<u64>()) {
+        let mut shuffled: Vec<_> = steps.iter().copied().collect();
+        shuffled.sort_by_key(|i| (*i as u64 + 1).wrapping_mul(seed | 1));
+        let run = |order: Vec<usize>| {
+            let mut table = Table::default();
+            let mut world = works();
+            for i in order {
+                world = STEPS[i](world);
+                judged(&world, &mut table);
+            }
+            (judged(&world, &mut table), world.found())
+        };
+        let sorted: Vec<_> = { let mut s: Vec<_> = steps.into_iter().collect(); s.sort_unstable(); s };
+        let (one, other) = (run(sorted), run(shuffled));
+        prop_assert_eq!(one, other);
+    }
+
+    /// Total: a verdict on whatever a node may say, with a state that fits its findings.
+    #[test]
+    fn there_is_always_a_verdict(kernel in ".{0,20}", runtime in ".{0,20}", kubelet in ".{0,12}", tunnel in ".{0,12}",
+            asn in ".{0,8}", message in ".{0,60}", ready: bool, now in -10_000_i64..10_000) {
+        let node = works().fails(&message, 0).at(now).node(|n| {
+            (n.kernel_version, n.container_runtime, n.kubelet_version) = (kernel, runtime, kubelet);
+            (n.tunnel_address, n.as_number, n.ready) = (tunnel, asn, ready);
+        });
+        let verdict = node.verdict();
+        prop_assert_eq!(verdict.state == State::Ready, verdict.findings.iter().all(|f| f.weight == Weight::Advice));
+        prop_assert!(verdict.recheck.is_none_or(|at| at > node.now));
+        prop_assert!(verdict.findings.iter().all(|f| f.message.len() < 1000));
+    }
+}
+
+/// 5000 nodes with the longest names, all failing, all listed that may be.
+#[rstest]
+#[case("")]
+#[case("status: {nodeListLimit: 500}")]
+fn the_status_stays_small(#[case] yaml: &str) {
+    let mut cluster = Cluster::vxlan();
+    if !yaml.is_empty() {
+        cluster = cluster.with_spec(yaml);
+    }
+    cluster.observed.nodes = (0..5000)
+        .map(|i| {
+            (
+                format!("{i:0>63}"),
+                NodeFacts {
+                    kernel_version: "10.0.17763.100".into(),
+                    ..windows_node()
+                },
+            )
+        })
+        .collect();
+    let names: Vec<_> = cluster.observed.nodes.keys().cloned().collect();
+    for name in names {
+        cluster.observed.failures.insert(
+            key(&name),
+            SandboxFailure {
+                node: name.clone(),
+                pod: format!("default/{name}"),
+                message: "\"x\"".repeat(60),
+                last: cluster.now + SignedDuration::from_secs(1),
+            },
+        );
+    }
+    cluster.pass();
+    let status = cluster.config().status.clone().unwrap();
+    let size = serde_json::to_string(&status).unwrap().len();
+    assert!(size < 200_000, "{size} bytes");
+    let nodes = status.nodes.unwrap();
+    assert_eq!((nodes.total, nodes.failing), (5000, 5000));
+    assert_eq!(usize::try_from(nodes.omitted).unwrap() + nodes.list.len(), 5000);
+    assert!(nodes.list.len() >= 50, "{}", nodes.list.len());
+}

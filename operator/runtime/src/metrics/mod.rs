@@ -1,0 +1,236 @@
+//! What `/metrics` says: counts of what the operator did, and how the nodes are.
+//!
+//! Invariant: no label's values grow with the cluster. Names of nodes and pools are in the status and in Events.
+
+mod client;
+mod labels;
+mod watches;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use wn_api::calico::CalicoKind;
+use wn_api::node_reasons::NodeReason;
+use wn_plan::node::State;
+
+use crate::error::Error;
+
+use labels::{ByClass, ByField, ByKind, ByReason, ByRequest, ByState, Class};
+use watches::Watched;
+
+pub use labels::Pass;
+pub use watches::Pulse;
+
+/// What the text of [`Metrics::text`] is.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Field of a repaired object that is ours as a whole.
+pub const WHOLE_OBJECT: &str = "object";
+
+/// From a pass over facts alone to one that waits for a slow API server.
+const SECONDS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0];
+
+/// What can drift. A counter that is not there before its first event has no increase at that event.
+const FIELDS: [(&str, &[&str]); 5] = [
+    (CalicoKind::IpamConfiguration.as_str(), &["strictAffinity"]),
+    (CalicoKind::IpPool.as_str(), &["ipipMode", "vxlanMode"]),
+    (
+        CalicoKind::FelixConfiguration.as_str(),
+        &["ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"],
+    ),
+    ("DaemonSet", &[WHOLE_OBJECT]),
+    ("ConfigMap", &[WHOLE_OBJECT]),
+];
+
+pub struct Metrics {
+    registry: Registry,
+    nodes: Family<ByState, Gauge>,
+    by_reason: Family<ByReason, Gauge>,
+    /// A reason that was seen stays, as zero: a series that ends looks like a lost scrape.
+    reasons: Mutex<BTreeSet<NodeReason>>,
+    drift_repairs: Family<ByField, Counter>,
+    apply_errors: Family<ByClass, Counter>,
+    reconciles: Family<ByKind, Histogram, fn() -> Histogram>,
+    requests: Family<ByRequest, Counter>,
+    watched: Arc<Watched>,
+    status_writes: Counter,
+    node_condition_writes: Counter,
+}
+
+impl Metrics {
+    pub fn new() -> Arc<Self> {
+        let metrics = Self {
+            registry: Registry::with_prefix("windows_node_operator"),
+            nodes: Family::default(),
+            by_reason: Family::default(),
+            reasons: Mutex::default(),
+            drift_repairs: Family::default(),
+            apply_errors: Family::default(),
+            reconciles: Family::new_with_constructor(|| Histogram::new(SECONDS)),
+            requests: Family::default(),
+            watched: Arc::default(),
+            status_writes: Counter::default(),
+            node_condition_writes: Counter::default(),
+        };
+        metrics.begin();
+        Arc::new(metrics.registered())
+    }
+
+    /// Series whose labels are known from the start begin at zero.
+    fn begin(&self) {
+        self.no_nodes();
+        for (kind, fields) in FIELDS {
+            for field in fields {
+                drop(self.drift_repairs.get_or_create(&ByField::new(kind, field)));
+            }
+        }
+        for class in Class::ALL {
+            drop(self.apply_errors.get_or_create(&ByClass { class }));
+        }
+        for kind in Pass::ALL {
+            drop(self.reconciles.get_or_create(&ByKind { kind }));
+        }
+    }
+
+    fn registered(mut self) -> Self {
+        let Self {
+            registry,
+            nodes,
+            by_reason,
+            reasons: _,
+            drift_repairs,
+            apply_errors,
+            reconciles,
+            requests,
+            watched,
+            status_writes,
+            node_condition_writes,
+        } = &mut self;
+        registry.register("nodes", "Windows nodes by state", nodes.clone());
+        registry.register(
+            "nodes_by_reason",
+            "Windows nodes on which a reason was found; one node may have several",
+            by_reason.clone(),
+        );
+        registry.register(
+            "drift_repairs",
+            "Changes made by others that were put right, by kind and field below spec, or the whole object",
+            drift_repairs.clone(),
+        );
+        registry.register(
+            "apply_errors",
+            "Writes that failed, by class; a conflict is a lost race that is tried again at once",
+            apply_errors.clone(),
+        );
+        registry.register_with_unit(
+            "reconcile_duration",
+            "Time of a pass, over the whole cluster (full) or over nodes that changed (nodes)",
+            Unit::Seconds,
+            reconciles.clone(),
+        );
+        registry.register(
+            "api_requests",
+            "Requests to the API server by method and status code, after the client's own retries",
+            requests.clone(),
+        );
+        registry.register("status_writes", "Writes of the status", status_writes.clone());
+        registry.register(
+            "node_condition_writes",
+            "Writes of conditions of Nodes",
+            node_condition_writes.clone(),
+        );
+        registry.register(
+            "build",
+            "What runs",
+            Info::new([("version", env!("CARGO_PKG_VERSION"))]),
+        );
+        registry.register_collector(Box::new(watched.clone()));
+        self
+    }
+
+    /// Everything, as OpenMetrics text.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if let Err(error) = encode(&mut text, &self.registry) {
+            tracing::warn!(%error, "metrics could not be written");
+        }
+        text
+    }
+
+    /// How the nodes are: of each its state, and every reason that was found on it.
+    pub fn nodes<R>(&self, nodes: impl IntoIterator<Item = (State, R)>)
+    where
+        R: IntoIterator<Item = NodeReason>,
+    {
+        let mut states: BTreeMap<State, i64> = State::ALL.map(|state| (state, 0)).into();
+        let mut seen = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reasons: BTreeMap<NodeReason, i64> = seen.iter().map(|reason| (*reason, 0)).collect();
+        for (state, found) in nodes {
+            *states.entry(state).or_default() += 1;
+            for reason in found {
+                *reasons.entry(reason).or_default() += 1;
+            }
+        }
+        for (state, count) in states {
+            let state = state.as_str();
+            self.nodes.get_or_create(&ByState { state }).set(count);
+        }
+        for (reason, count) in reasons {
+            seen.insert(reason);
+            let reason = reason.as_str();
+            self.by_reason.get_or_create(&ByReason { reason }).set(count);
+        }
+    }
+
+    /// No node is judged any more.
+    pub fn no_nodes(&self) {
+        self.nodes(std::iter::empty::<(State, [NodeReason; 0])>());
+    }
+
+    /// Somebody changed what is ours, and it is right again.
+    pub fn drift_repaired(&self, kind: &str, field: &str) {
+        self.drift_repairs.get_or_create(&ByField::new(kind, field)).inc();
+    }
+
+    /// A write failed.
+    pub fn apply_error(&self, error: &Error) {
+        let class = Class::of(error);
+        self.apply_errors.get_or_create(&ByClass { class }).inc();
+    }
+
+    /// A pass ended, well or not.
+    pub fn reconciled(&self, kind: Pass, took: Duration) {
+        self.reconciles
+            .get_or_create(&ByKind { kind })
+            .observe(took.as_secs_f64());
+    }
+
+    pub fn status_written(&self) {
+        self.status_writes.inc();
+    }
+
+    pub fn node_condition_written(&self) {
+        self.node_condition_writes.inc();
+    }
+
+    /// A watch begins; it is listed for as long as its pulse is kept.
+    pub fn watch(&self, topic: String) -> Arc<Pulse> {
+        self.watched.begin(topic)
+    }
+
+    fn requested(&self, method: &'static str, code: Option<u16>) {
+        let code = code.map_or_else(|| "none".to_owned(), |code| code.to_string());
+        self.requests.get_or_create(&ByRequest { method, code }).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests;

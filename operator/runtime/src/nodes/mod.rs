@@ -1,0 +1,92 @@
+//! The nodes: judged one by one as their facts change, and marked with what was found.
+
+mod news;
+mod taint;
+mod writer;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use wn_api::WindowsNodeConfig;
+use wn_api::spec::Mode;
+use wn_plan::applied::Applied;
+use wn_plan::decide::Plan;
+use wn_plan::node::{Judgement, Marks, Setting, marks};
+
+use crate::context::{Context, Memory, Outcome};
+
+pub use news::News;
+pub use writer::{Writer, unmark};
+
+/// Keeps the outcome of a pass over the cluster. When it changes what nodes are judged by, all are.
+pub fn settle(context: &Context, config: &WindowsNodeConfig, plan: Plan, applied: Applied) {
+    let setting = context.world.read(|o| Setting::of(&config.spec, o, &plan));
+    let taint = (config.spec.mode == Mode::Manage).then_some(config.spec.readiness.taint);
+    let all = context.remember(|memory| {
+        let same = memory
+            .outcome
+            .as_ref()
+            .is_some_and(|o| o.setting == setting && o.taint == taint);
+        memory.outcome = Some(Outcome {
+            plan,
+            applied,
+            setting,
+            taint,
+        });
+        if same {
+            return Vec::new();
+        }
+        let known = memory.table.iter().map(|(name, _)| name.to_owned());
+        context
+            .world
+            .read(|o| known.chain(o.nodes.keys().cloned()).collect())
+    });
+    context.world.touch(all.into_iter());
+}
+
+/// Forgets the nodes: nothing is known to judge them by.
+pub fn forget(context: &Context) {
+    context.remember(|memory| {
+        memory.outcome = None;
+        memory.table = wn_plan::node::Table::default();
+        memory.news = News::default();
+    });
+    context.nodes.clear();
+    context.metrics.no_nodes();
+}
+
+/// Judges these nodes, and those whose time has come; says when the next one's comes.
+pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> Option<Timestamp> {
+    context.remember(|memory| {
+        let Memory {
+            outcome: Some(outcome),
+            table,
+            news,
+            ..
+        } = memory
+        else {
+            return None;
+        };
+        context.world.expire(now);
+        names.extend(table.due(now));
+        context.world.read(|observed| {
+            for name in &names {
+                let judged = table.judge(name, observed, &outcome.setting, now);
+                let facts = observed.nodes.get(name);
+                let marked = facts.zip(judged.verdict.as_ref()).zip(outcome.taint);
+                let marks = marked.map(|((facts, verdict), taint)| marks(taint, facts, verdict, now));
+                note(news, name, &judged, marks.as_ref());
+                context.nodes.want(name, marks.unwrap_or_default());
+            }
+        });
+        table.next()
+    })
+}
+
+/// A change is news if it differs from what was said before, by us now or by one of us before a restart.
+fn note(news: &mut News, name: &str, judged: &Judgement, marks: Option<&Marks>) {
+    let said_before = marks.is_some_and(|m| !m.news);
+    if judged.changed && (judged.was.is_some() || !said_before) {
+        news.add(name, judged);
+    }
+}
