@@ -52,8 +52,17 @@ impl Operator {
 
     /// The same with a kubeconfig of the caller's, as of one who listens in.
     pub async fn run_with(cluster: &Cluster, kubeconfig: &Path) -> Result<RunningOperator> {
+        Self::run_program(cluster, kubeconfig, Self::built().await?)
+    }
+
+    /// The program of these sources, built when it is asked for first.
+    pub async fn built() -> Result<&'static Path> {
         static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
-        let program = BUILT.get_or_try_init(build).await?;
+        Ok(BUILT.get_or_try_init(build).await?)
+    }
+
+    /// The same with any program, as one built earlier.
+    pub fn run_program(cluster: &Cluster, kubeconfig: &Path, program: &Path) -> Result<RunningOperator> {
         let [port] = free_ports()?;
         let listen = format!("127.0.0.1:{port}");
         let process = Program::new(NAME, program, cluster.state_dir())

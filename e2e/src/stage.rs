@@ -125,6 +125,22 @@ impl Stage {
         .await
     }
 
+    /// Waits for a condition that says all of this: its status and reason may be older than its words.
+    pub async fn condition_says(
+        &self,
+        type_: &str,
+        status: &str,
+        reason: &str,
+        parts: &[&str],
+    ) -> Result<()> {
+        let what = format!("condition {type_}={status} {reason} with {parts:?}");
+        self.until(&what, async || {
+            let message = self.condition(type_, status, reason).await?;
+            Ok(parts.iter().all(|part| message.contains(part)).then_some(()))
+        })
+        .await
+    }
+
     pub async fn ready(&self) -> Result<()> {
         self.condition("Ready", "True", "AsExpected").await.map(drop)
     }
@@ -275,13 +291,35 @@ impl Stage {
 
     /// Events on the config, as `reason: note`.
     pub async fn events(&self) -> Result<Vec<String>> {
-        let resource = objects::resource("events.k8s.io", "v1", "Event", "events");
-        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), "default", &resource);
-        let all = objects::list(&api).await?;
-        let ours = all.iter().filter(|e| text(e, "/regarding/kind") == names::KIND);
+        let ours = self.events_on(names::KIND, names::SINGLETON).await?;
         Ok(ours
+            .iter()
             .map(|e| format!("{}: {}", text(e, "/reason"), text(e, "/note")))
             .collect())
+    }
+
+    /// Events the operator wrote about an object of no namespace.
+    pub async fn events_on(&self, kind: &str, name: &str) -> Result<Vec<Value>> {
+        let resource = objects::resource("events.k8s.io", "v1", "Event", "events");
+        let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), "default", &resource);
+        let mut all = objects::list(&api).await?;
+        all.retain(|e| {
+            let by_us = text(e, "/reportingController") == names::OPERATOR;
+            by_us && text(e, "/regarding/kind") == kind && text(e, "/regarding/name") == name
+        });
+        Ok(all)
+    }
+
+    /// A Node; null when it does not exist.
+    pub async fn node(&self, name: &str) -> Result<Value> {
+        self.nodes()
+            .get_opt(name)
+            .await?
+            .map_or(Ok(Value::Null), |o| objects::json(&o))
+    }
+
+    pub fn nodes(&self) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), &objects::resource("", "v1", "Node", "nodes"))
     }
 
     /// Waits for an Event with this reason whose note contains `part`.
@@ -304,7 +342,8 @@ impl Stage {
 
     /// Waits until the operator has made no request but watches for a while; the moment that began.
     pub async fn quiet(&self) -> Result<Timestamp> {
-        const WHILE: Duration = Duration::from_millis(700);
+        // The status is written once a second at most: what happened before may still be told.
+        const WHILE: Duration = Duration::from_millis(1300);
         let began = Instant::now();
         loop {
             let since = Timestamp::now();

@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use wn_e2e::lab::{self, LabOptions};
+use wn_e2e::lab::{self, LabOptions, ScaleOptions};
 
 /// A real Kubernetes control plane with simulated Windows nodes.
 #[derive(Parser)]
@@ -30,6 +30,8 @@ enum Command {
     },
     /// Measure the operator on a lab with 20 Windows nodes
     Bench,
+    /// Measure the operator with hundreds and thousands of Windows nodes
+    BenchScale(ScaleOptions),
     /// Be the background process of `up`
     #[command(hide = true)]
     Hold(LabOptions),
@@ -45,6 +47,7 @@ fn main() -> Result<()> {
         Command::Down => println!("no lab is up"),
         Command::Demo { options, hold } => run(lab::demo(&options, hold, &|line| println!("{line}")))?,
         Command::Bench => run(lab::bench(&|line| println!("{line}")))?,
+        Command::BenchScale(options) => run(lab::bench_scale(&options, &|line| println!("{line}")))?,
         Command::Hold(options) => run(lab::hold(&options))?,
     }
     Ok(())

@@ -3,7 +3,9 @@
 //! An event is written when a request was answered (or, for a watch, when it began), which may be a
 //! moment after the client has its answer: ask again before concluding that something is missing.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use jiff::Timestamp;
@@ -76,6 +78,42 @@ impl AuditLog {
             .cloned()
             .collect();
         Self { events }
+    }
+}
+
+/// The log as it grows.
+#[derive(Clone, Debug)]
+pub struct AuditTail {
+    path: PathBuf,
+    read: u64,
+}
+
+impl AuditTail {
+    /// What is written from now on.
+    pub(super) fn of(path: PathBuf) -> Result<Self> {
+        let mut tail = Self { path, read: 0 };
+        tail.lines()?;
+        Ok(tail)
+    }
+
+    /// What was written since the last call.
+    pub fn more(&mut self) -> Result<Vec<AuditEvent>> {
+        self.lines()?.lines().map(parse).collect()
+    }
+
+    /// The whole lines since the last call.
+    fn lines(&mut self) -> Result<String> {
+        let mut file = File::open(&self.path).with_context(|| format!("read {}", self.path.display()))?;
+        file.seek(SeekFrom::Start(self.read))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let whole = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
+        bytes.truncate(whole);
+        self.read += whole as u64;
+        String::from_utf8(bytes).context("the audit log is not UTF-8")
     }
 }
 

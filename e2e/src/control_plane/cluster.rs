@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::PostParams;
 use kube::{Api, Client};
 
-use super::audit::AuditLog;
+use super::audit::{AuditLog, AuditTail};
 use super::binaries::Binaries;
 use super::calico::{CalicoApi, CalicoCrds};
 use super::commands;
@@ -39,6 +39,10 @@ pub struct ClusterOptions {
     pub calico_objects: bool,
     /// Whether the cluster has what kubeadm leaves in it.
     pub kubeadm: bool,
+    /// For thousands of nodes on a small machine: kwok makes the Windows agents' pods Ready, too, nobody
+    /// renews leases, the controller manager runs little more than DaemonSets, and the audit log leaves
+    /// out the control plane and all bodies but those of the operator's writes.
+    pub scale: bool,
 }
 
 impl Default for ClusterOptions {
@@ -50,6 +54,7 @@ impl Default for ClusterOptions {
             calico_crds: CalicoCrds::Builtin,
             calico_objects: true,
             kubeadm: true,
+            scale: false,
         }
     }
 }
@@ -70,7 +75,7 @@ impl Cluster {
             .await
             .context("build the control plane")??;
         let state = State::create()?;
-        let components = Components::start(&binaries, state.path()).await?;
+        let components = Components::start(&binaries, state.path(), options.scale).await?;
         let client = commands::client(&components.admin).await?;
         let cluster = Self {
             client,
@@ -110,13 +115,33 @@ impl Cluster {
 
     /// Who asked what of this API server until now.
     pub fn audit_log(&self) -> Result<AuditLog> {
+        AuditLog::read(&self.audit_path()?)
+    }
+
+    /// The same for what is asked from now on, and for a log too large to be read again and again.
+    pub fn audit_tail(&self) -> Result<AuditTail> {
+        AuditTail::of(self.audit_path()?)
+    }
+
+    fn audit_path(&self) -> Result<PathBuf> {
         let run = self
             .components
             .admin
             .ancestors()
             .nth(2)
             .context("credentials are in the run's folder")?;
-        AuditLog::read(&run.join("audit.log"))
+        Ok(run.join("audit.log"))
+    }
+
+    /// Ends scheduler and kwok. At scale they have nothing to do once all pods run, and would take from the
+    /// API server what processor there is whenever many pods change.
+    pub fn end_players(&mut self) {
+        self.components.end_players();
+    }
+
+    /// Process ids of API server, etcd and controller manager.
+    pub fn pids(&self) -> [u32; 3] {
+        self.components.pids()
     }
 
     pub async fn kubectl(&self, args: &[&str]) -> Result<String> {

@@ -22,27 +22,35 @@ use super::process::{Process, Program};
 /// nothing ever connects to it: TEST-NET-1 of RFC 5737.
 const ADVERTISED: &str = "192.0.2.10";
 pub const SERVICE_RANGE: &str = "10.96.0.0/12";
+/// Nothing is evicted: on a loaded machine a late heartbeat must not fail a test. Nodes are
+/// still tainted and untainted, which DaemonSets have to live with.
+const CONTROLLERS: &str = "*,-taint-eviction-controller";
+/// What DaemonSets and `helm install` need. The others would look at every pod and node, too.
+const AT_SCALE_CONTROLLERS: &str = "daemonset-controller,deployment-controller,namespace-controller,\
+    replicaset-controller,root-ca-certificate-publisher-controller,serviceaccount-controller";
+/// The API server has more memory than processor on a small machine.
+const AT_SCALE_GOGC: &str = "200";
 const ATTEMPTS: u32 = 5;
 const START_LIMIT: Duration = Duration::from_secs(90);
 pub(super) const POLL: Duration = Duration::from_millis(25);
 
 /// The running programs. Fields are dropped in this order: clients before what they talk to.
 pub(super) struct Components {
-    _kwok: Process,
-    _scheduler: Process,
-    _controller_manager: Process,
-    _api: Process,
-    _etcd: Process,
+    kwok: Process,
+    scheduler: Process,
+    controller_manager: Process,
+    api: Process,
+    etcd: Process,
     pub(super) credentials: Credentials,
     pub(super) server: String,
     pub(super) admin: PathBuf,
 }
 
 impl Components {
-    pub(super) async fn start(binaries: &Binaries, state: &Path) -> Result<Self> {
+    pub(super) async fn start(binaries: &Binaries, state: &Path, scale: bool) -> Result<Self> {
         let mut attempt = 1;
         loop {
-            match Self::try_start(binaries, &state.join(format!("start-{attempt}"))).await {
+            match Self::try_start(binaries, &state.join(format!("start-{attempt}")), scale).await {
                 Err(e) if attempt < ATTEMPTS && format!("{e:#}").contains("address already in use") => {
                     attempt += 1;
                 }
@@ -51,7 +59,7 @@ impl Components {
         }
     }
 
-    async fn try_start(binaries: &Binaries, dir: &Path) -> Result<Self> {
+    async fn try_start(binaries: &Binaries, dir: &Path, scale: bool) -> Result<Self> {
         fs::create_dir_all(dir)?;
         let [etcd_client, etcd_peer, api_port] = free_ports()?;
         let server = format!("https://127.0.0.1:{api_port}");
@@ -64,18 +72,28 @@ impl Components {
 
         let mut etcd = start_etcd(binaries, dir, etcd_client, etcd_peer)?;
         serves_clients(&mut etcd).await?;
-        let mut api = start_api(binaries, dir, &credentials, api_port, etcd_client)?;
+        let mut api = start_api(binaries, dir, &credentials, [api_port, etcd_client], scale)?;
         answers(&mut api, &admin).await?;
         Ok(Self {
-            _kwok: kwok::start(binaries, dir, &kwok)?,
-            _scheduler: start_scheduler(binaries, dir, &scheduler)?,
-            _controller_manager: start_controller_manager(binaries, dir, &credentials, &manager)?,
-            _api: api,
-            _etcd: etcd,
+            kwok: kwok::start(binaries, dir, &kwok, scale)?,
+            scheduler: start_scheduler(binaries, dir, &scheduler)?,
+            controller_manager: start_controller_manager(binaries, dir, &credentials, &manager, scale)?,
+            api,
+            etcd,
             credentials,
             server,
             admin,
         })
+    }
+
+    /// What is not scheduled and not played by now never will be.
+    pub(super) fn end_players(&mut self) {
+        self.scheduler.kill();
+        self.kwok.kill();
+    }
+
+    pub(super) fn pids(&self) -> [u32; 3] {
+        [&self.api, &self.etcd, &self.controller_manager].map(Process::pid)
     }
 }
 
@@ -120,8 +138,26 @@ async fn serves_clients(etcd: &mut Process) -> Result<()> {
     Ok(())
 }
 
-fn start_api(binaries: &Binaries, dir: &Path, keys: &Credentials, port: u16, etcd: u16) -> Result<Process> {
-    Program::new("kube-apiserver", &binaries.kube_apiserver, dir)
+fn start_api(
+    binaries: &Binaries,
+    dir: &Path,
+    keys: &Credentials,
+    [port, etcd]: [u16; 2],
+    scale: bool,
+) -> Result<Process> {
+    let mut program = Program::new("kube-apiserver", &binaries.kube_apiserver, dir);
+    if scale {
+        // Nobody takes the taint of a new node away, for nobody judges nodes by their leases.
+        program = program
+            .env("GOGC", AT_SCALE_GOGC)
+            .arg("--disable-admission-plugins=TaintNodesByCondition");
+    }
+    let policy = if scale {
+        "audit-policy-scale.yaml"
+    } else {
+        "audit-policy.yaml"
+    };
+    program
         .args([
             "--bind-address=127.0.0.1",
             "--allow-privileged=true",
@@ -137,7 +173,7 @@ fn start_api(binaries: &Binaries, dir: &Path, keys: &Credentials, port: u16, etc
         .arg("--service-account-issuer=https://kubernetes.default.svc")
         .flag("service-account-key-file", keys.token_public_key())
         .flag("service-account-signing-key-file", keys.key("service-accounts"))
-        .flag("audit-policy-file", paths::modules().join("audit-policy.yaml"))
+        .flag("audit-policy-file", paths::modules().join(policy))
         .flag("audit-log-path", dir.join("audit.log"))
         // In megabytes: a rotated log would lose the witness.
         .arg("--audit-log-maxsize=10000")
@@ -169,8 +205,13 @@ fn start_controller_manager(
     dir: &Path,
     keys: &Credentials,
     kubeconfig: &Path,
+    scale: bool,
 ) -> Result<Process> {
+    let controllers = if scale { AT_SCALE_CONTROLLERS } else { CONTROLLERS };
+    // A look at a DaemonSet is one at each of its nodes: two at once would take both of two cores.
+    let daemon_sets = if scale { "1" } else { "2" };
     Program::new("kube-controller-manager", &binaries.kube_controller_manager, dir)
+        .flag("concurrent-daemonset-syncs", daemon_sets)
         .flag("kubeconfig", kubeconfig)
         .args([
             "--leader-elect=false",
@@ -179,9 +220,7 @@ fn start_controller_manager(
         ])
         // Meant to spare a shared API server; here they only cost seconds of every start.
         .args(["--kube-api-qps=1000", "--kube-api-burst=1000"])
-        // Nothing is evicted: on a loaded machine a late heartbeat must not fail a test. Nodes are
-        // still tainted and untainted, which DaemonSets have to live with.
-        .arg("--controllers=*,-taint-eviction-controller")
+        .flag("controllers", controllers)
         .arg("--node-monitor-grace-period=5m")
         .flag("root-ca-file", keys.authority())
         .flag("service-account-private-key-file", keys.key("service-accounts"))
@@ -192,5 +231,6 @@ fn start_scheduler(binaries: &Binaries, dir: &Path, kubeconfig: &Path) -> Result
     Program::new("kube-scheduler", &binaries.kube_scheduler, dir)
         .flag("kubeconfig", kubeconfig)
         .args(["--leader-elect=false", "--secure-port=0"])
+        .args(["--kube-api-qps=1000", "--kube-api-burst=1000"])
         .start()
 }

@@ -1,7 +1,8 @@
 //! kwok plays the kubelets: it registers heartbeats, makes nodes Ready and pods Running.
 //!
 //! How it moves objects is written in `e2e/control-plane/kwok/stages`. Invariant: it never touches
-//! the status of the two Windows agents' pods, which belongs to the node simulator.
+//! the status of the two Windows agents' pods, which belongs to the node simulator; at scale there is no
+//! simulator, and the files in `e2e/control-plane/kwok/scale` make it play those, too.
 
 use std::fs;
 use std::path::Path;
@@ -15,16 +16,22 @@ use super::process::{Process, Program};
 /// Addresses of pods outside the host network: the pool that Calico's defaults bring.
 const POD_RANGE: &str = "10.244.0.0/16";
 
-pub(super) fn start(binaries: &Binaries, dir: &Path, kubeconfig: &Path) -> Result<Process> {
-    let stages = paths::modules().join("kwok").join("stages");
+pub(super) fn start(binaries: &Binaries, dir: &Path, kubeconfig: &Path, scale: bool) -> Result<Process> {
+    let module = paths::modules().join("kwok");
+    // A lease of each of 5000 nodes would be 500 writes a second.
+    let lease = if scale { 0 } else { 40 };
     let mut program = Program::new("kwok", &binaries.kwok, dir)
         // It reads and writes ~/.kwok, which is nobody's business here.
         .env("HOME", dir)
         .flag("kubeconfig", kubeconfig)
         .flag("cidr", POD_RANGE)
-        .args(["--manage-all-nodes=true", "--node-lease-duration-seconds=40"]);
-    for stage in fs::read_dir(&stages).with_context(|| format!("read {}", stages.display()))? {
-        program = program.flag("config", stage?.path());
+        .arg("--manage-all-nodes=true")
+        .flag("node-lease-duration-seconds", lease.to_string());
+    let folders: &[&str] = if scale { &["stages", "scale"] } else { &["stages"] };
+    for folder in folders.iter().map(|name| module.join(name)) {
+        for file in fs::read_dir(&folder).with_context(|| format!("read {}", folder.display()))? {
+            program = program.flag("config", file?.path());
+        }
     }
     program.start()
 }

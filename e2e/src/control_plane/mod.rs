@@ -21,7 +21,7 @@ pub mod paths;
 pub mod process;
 mod state;
 
-pub use audit::{AuditEvent, AuditLog};
+pub use audit::{AuditEvent, AuditLog, AuditTail};
 pub use binaries::Binaries;
 pub use calico::{CalicoApi, CalicoCrds, Neighbour, shared_crds};
 pub use cluster::{Cluster, ClusterOptions};

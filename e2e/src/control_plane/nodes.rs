@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cluster::Cluster;
 
@@ -39,10 +39,16 @@ pub struct NodeSpec {
     pub kernel_version: String,
     pub os_image: String,
     pub container_runtime: String,
+    /// `key=value:effect`, as the kubelet's `--register-with-taints` has them.
+    pub taints: Vec<String>,
     /// Added to the labels every kubelet sets; the same key wins over those.
     pub labels: BTreeMap<String, String>,
     pub annotations: BTreeMap<String, String>,
     pub provider_id: Option<String>,
+    /// What the kubelet takes at most.
+    pub max_pods: u32,
+    /// Registered with `Ready` True, so that kwok need not write it.
+    pub ready: bool,
 }
 
 impl NodeSpec {
@@ -72,9 +78,12 @@ impl NodeSpec {
             kernel_version: kernel_version.to_owned(),
             os_image: os_image.to_owned(),
             container_runtime: "containerd://1.7.22".to_owned(),
+            taints: Vec::new(),
             labels: BTreeMap::new(),
             annotations: BTreeMap::new(),
             provider_id: None,
+            max_pods: 110,
+            ready: false,
         }
     }
 
@@ -98,6 +107,11 @@ impl NodeSpec {
         self
     }
 
+    pub fn taint(mut self, taint: impl Into<String>) -> Self {
+        self.taints.push(taint.into());
+        self
+    }
+
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(key.into(), value.into());
         self
@@ -105,6 +119,16 @@ impl NodeSpec {
 
     pub fn annotation(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.annotations.insert(key.into(), value.into());
+        self
+    }
+
+    pub fn max_pods(mut self, pods: u32) -> Self {
+        self.max_pods = pods;
+        self
+    }
+
+    pub fn ready(mut self) -> Self {
+        self.ready = true;
         self
     }
 
@@ -138,16 +162,27 @@ impl NodeSpec {
         let [high, low] = number.to_be_bytes();
         let mut annotations = self.annotations.clone();
         annotations.insert("kwok.x-k8s.io/node".to_owned(), "fake".to_owned());
-        let resources = json!({"cpu": "8", "memory": "32Gi", "pods": "110"});
+        let resources = json!({"cpu": "8", "memory": "32Gi", "pods": self.max_pods.to_string()});
+        let taints = self
+            .taints
+            .iter()
+            .map(|taint| taint_of(taint))
+            .collect::<Result<Vec<_>>>()?;
+        let conditions = if self.ready {
+            kubelet_conditions()
+        } else {
+            Value::Null
+        };
         let id = format!("00000000-0000-4000-8000-{number:012x}");
         let node = json!({
             "metadata": {"name": self.name, "labels": self.all_labels(), "annotations": annotations},
-            "spec": {"providerID": self.provider_id},
+            "spec": {"providerID": self.provider_id, "taints": taints},
             "status": {
                 "addresses": [
                     {"type": "InternalIP", "address": format!("172.20.{high}.{low}")},
                     {"type": "Hostname", "address": self.name},
                 ],
+                "conditions": conditions,
                 "capacity": resources,
                 "allocatable": resources,
                 "nodeInfo": {
@@ -166,6 +201,46 @@ impl NodeSpec {
         });
         serde_json::from_value(node).context("a Node object")
     }
+}
+
+/// What a kubelet says of a node that works, as of now. `NetworkUnavailable` is Calico's to say.
+fn kubelet_conditions() -> Value {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let condition = |type_: &str, status: &str, reason: &str, message: &str| {
+        json!({
+            "type": type_, "status": status, "reason": reason, "message": message,
+            "lastHeartbeatTime": now, "lastTransitionTime": now,
+        })
+    };
+    json!([
+        condition("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+        condition(
+            "MemoryPressure",
+            "False",
+            "KubeletHasSufficientMemory",
+            "kubelet has sufficient memory available"
+        ),
+        condition(
+            "DiskPressure",
+            "False",
+            "KubeletHasNoDiskPressure",
+            "kubelet has no disk pressure"
+        ),
+        condition(
+            "PIDPressure",
+            "False",
+            "KubeletHasSufficientPID",
+            "kubelet has sufficient PID available"
+        ),
+    ])
+}
+
+fn taint_of(text: &str) -> Result<Value> {
+    let parts = text
+        .rsplit_once(':')
+        .and_then(|(pair, effect)| Some((pair.split_once('=')?, effect)));
+    let ((key, value), effect) = parts.with_context(|| format!("{text:?} is not key=value:effect"))?;
+    Ok(json!({"key": key, "value": value, "effect": effect}))
 }
 
 impl Cluster {

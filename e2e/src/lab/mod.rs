@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 
-pub use bench::bench;
+pub use bench::{ScaleOptions, bench, bench_scale};
 pub use demo::demo;
 pub use down::down;
 pub use hold::hold;

@@ -25,11 +25,18 @@ pub async fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Result<Seen, E
     if rivals > 0 {
         view.run.started.remove(&id);
     }
+    let crash = view.faults.iter().find_map(|fault| fault.agent_crash());
+    if crash.is_some() {
+        view.run.started.remove(&id);
+    }
     if !view.run.started.contains(&id) {
         let given = match given(shared, view, pod, Fault::AgentImagePull) {
             Ok(given) => given,
             Err(seen) => return Ok(seen),
         };
+        if let Some(words) = crash {
+            return Ok(failed(view, pod, "node", Failure::exit(words)));
+        }
         if let Err(failure) = start_agent(shared, view, pod, &given, rivals).await? {
             let first = given.first().map_or("", |one| one.name.as_str());
             let container = if failure.kind == Kind::Exit {

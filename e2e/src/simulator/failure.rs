@@ -17,6 +17,16 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// The process ended with these words.
+    pub fn exit(words: &str) -> Self {
+        Self {
+            kind: Kind::Exit,
+            message: words.to_owned(),
+        }
+    }
+}
+
 pub type Verdict = Result<(), Failure>;
 
 pub fn refuse(when: bool, kind: Kind, message: impl Into<String>) -> Verdict {

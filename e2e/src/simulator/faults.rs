@@ -1,4 +1,4 @@
-//! Faults of a node that no configuration explains.
+//! Faults of a node's agents that no configuration explains. What befalls the node itself is in `mishaps`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,8 +13,32 @@ pub enum Fault {
     AgentImagePull,
     /// Felix runs and never says it is ready.
     AgentNotReady,
+    /// Container `node` ends again and again with these last words.
+    AgentCrash(&'static str),
     /// kube-proxy's image cannot be pulled; one that runs goes on.
     KubeProxyImagePull,
+    /// kube-proxy runs and never says it is ready.
+    KubeProxyNotReady,
+    /// kube-proxy ends again and again with these last words.
+    KubeProxyCrash(&'static str),
+}
+
+impl Fault {
+    /// Last words of the agent under this fault.
+    pub const fn agent_crash(self) -> Option<&'static str> {
+        match self {
+            Self::AgentCrash(words) => Some(words),
+            _ => None,
+        }
+    }
+
+    /// Last words of kube-proxy under this fault.
+    pub const fn kube_proxy_crash(self) -> Option<&'static str> {
+        match self {
+            Self::KubeProxyCrash(words) => Some(words),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Default)]

@@ -18,8 +18,9 @@ mod faults;
 mod feeds;
 mod gates;
 mod hostname_hash;
-mod ipam;
+pub(crate) mod ipam;
 mod kube_proxy;
+mod mishaps;
 mod node;
 mod pod_status;
 mod selector;
@@ -30,6 +31,7 @@ use kube::Client;
 use tokio::task::JoinHandle;
 
 pub use faults::Fault;
+pub use mishaps::{App, Mend, Mishap, words};
 
 /// Runs until it is dropped.
 pub struct Simulator {

@@ -106,8 +106,12 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
 
 fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
     let id = uid(pod);
+    let crash = view.faults.iter().find_map(|fault| fault.kube_proxy_crash());
+    if crash.is_some() {
+        view.run.started.remove(&id);
+    }
     if view.run.started.contains(&id) {
-        return (Outcome::Ready, None);
+        return running_proxy(view);
     }
     let given = match given(shared, view, pod, Fault::KubeProxyImagePull) {
         Ok(given) => given,
@@ -116,6 +120,9 @@ fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
     let Some(container) = given.iter().find(|one| one.name == "kube-proxy").or(given.last()) else {
         return (Outcome::Running, Some("the pod has no container".to_owned()));
     };
+    if let Some(words) = crash {
+        return failed(view, pod, &container.name, Failure::exit(words));
+    }
     let cluster_ip = shared.cache().cluster_ip.clone();
     let name = view.node.name_any();
     let info = view
@@ -139,8 +146,19 @@ fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
         Err(failure) => failed(view, pod, &container.name, failure),
         Ok(()) => {
             view.run.started.insert(id);
-            (Outcome::Ready, None)
+            running_proxy(view)
         }
+    }
+}
+
+fn running_proxy(view: &View) -> Seen {
+    if view.faults.contains(&Fault::KubeProxyNotReady) {
+        (
+            Outcome::Running,
+            Some("kube-proxy is not ready: injected".to_owned()),
+        )
+    } else {
+        (Outcome::Ready, None)
     }
 }
 

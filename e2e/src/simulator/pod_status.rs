@@ -154,7 +154,7 @@ fn container_status(container: &Container, mut state: Value, previous: &Value) -
     let restarts = previous["restartCount"].as_i64().unwrap_or(0);
     let exit = |status: &Value| status["lastState"]["terminated"]["message"].clone();
     // A new way to fail is a restart; the same one over and over is not counted, to stay silent.
-    let again = state.get("lastState").is_some() && exit(&state) != exit(previous);
+    let again = state["lastState"].is_object() && exit(&state) != exit(previous);
     let mut status = json!({
         "name": container.name,
         "image": container.image,

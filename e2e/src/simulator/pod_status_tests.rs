@@ -143,3 +143,17 @@ fn equal_status_is_not_written_again() {
         early
     );
 }
+
+#[test]
+fn a_container_that_crashed_once_runs_on() {
+    let now = "2026-01-01T00:00:00Z";
+    let crashed = pod(status(&pod(json!({})), None, &crash("node"), now));
+    let running = pod(status(&crashed, None, &Outcome::Ready, now));
+    let later = status(&running, None, &Outcome::Ready, now);
+    assert!(says(&json!(running.status), &later));
+    assert_eq!(later["containerStatuses"][1]["restartCount"], 1);
+    assert_eq!(
+        later["containerStatuses"][1]["lastState"]["terminated"]["message"],
+        "no"
+    );
+}

@@ -193,7 +193,10 @@ async fn calico_life(stage: &mut Stage) -> Result<()> {
 
 /// The same change twice, so that the Event is counted up; and everything of ours handed over.
 async fn workload_life(stage: &Stage) -> Result<()> {
-    stage.apply(minimal("CalicoVXLAN")).await?;
+    // Nodes that come up are tainted, and those that are up are not.
+    let mut tainting = minimal("CalicoVXLAN");
+    tainting["readiness"] = json!({"taint": "Continuous"});
+    stage.apply(tainting).await?;
     stage.ready().await?;
     let maps = [node_agent::CONFIG_MAP, kube_proxy::CONFIG_MAP];
     for map in [maps[0], maps[0], maps[1]] {

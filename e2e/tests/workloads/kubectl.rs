@@ -54,7 +54,7 @@ async fn kubectl_applies_waits_and_tells() -> Result<()> {
     )?;
     has(
         &kubectl("explain wnc.status.nodes.list").await?,
-        &["At most 50 nodes"],
+        &["Nodes not ready first"],
     )?;
     let described = kubectl("describe wnc default").await?;
     has(

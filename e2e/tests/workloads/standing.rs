@@ -277,10 +277,14 @@ async fn platforms_run_it_themselves() -> Result<()> {
             .add_node(NodeSpec::windows("theirs").label(label, "x"))
             .await?;
         gone(&stage, PROXY, kube_proxy::CONFIG_MAP).await?;
-        let message = stage.condition("KubeProxyAvailable", "True", "External").await?;
-        for part in [platform, label, "theirs"] {
-            assert!(message.contains(part), "{message}");
-        }
+        stage
+            .condition_says(
+                "KubeProxyAvailable",
+                "True",
+                "External",
+                &[platform, label, "theirs"],
+            )
+            .await?;
         assert!(
             !stage.daemon_set(AGENT).await?.is_null(),
             "{platform} does not bring the agent"
@@ -298,11 +302,9 @@ async fn platforms_run_it_themselves() -> Result<()> {
     gone(&stage, AGENT, node_agent::CONFIG_MAP).await?;
     gone(&stage, PROXY, kube_proxy::CONFIG_MAP).await?;
     for condition in ["NodeAgentAvailable", "KubeProxyAvailable"] {
-        let message = stage.condition(condition, "True", "External").await?;
-        assert!(
-            message.contains("RKE2") && message.contains("kubelet v1.34.4+rke2r1"),
-            "{message}"
-        );
+        stage
+            .condition_says(condition, "True", "External", &["RKE2", "kubelet v1.34.4+rke2r1"])
+            .await?;
     }
     stage
         .field(

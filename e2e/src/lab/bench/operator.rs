@@ -1,7 +1,4 @@
-//! `lab bench`: the operator's figures on the local control plane. Latencies are taken from the API
-//! server's audit log, so neither our own polling nor the simulator counts.
-
-mod figures;
+//! `cargo bench-operator`: how fast the operator repairs, and what it costs, with a few simulated nodes.
 
 use std::time::Duration;
 
@@ -11,10 +8,11 @@ use serde_json::json;
 use wn_api::calico::CalicoKind;
 use wn_api::names;
 
+use super::table::{self, Figures};
+use super::{milliseconds, quantile};
 use crate::control_plane::{AuditEvent, AuditLog, ClusterOptions};
 use crate::operator::USER;
 use crate::stage::{SINGLETON, Stage, minimal};
-use figures::{Figures, milliseconds};
 
 const WINDOWS_NODES: usize = 20;
 const ROUNDS: usize = 50;
@@ -31,25 +29,35 @@ pub async fn bench(say: &dyn Fn(&str)) -> Result<()> {
     say(&format!(
         "{WINDOWS_NODES} Windows nodes; {ROUNDS} rounds of each repair, {FRESH_ROUNDS} of a fresh config"
     ));
-    figures.latency(
+    latency(
+        &mut figures,
         "CR applied → both DaemonSets exist",
         "≤ 150 ms median",
         fresh(&stage).await?,
     );
     stage.ready().await?;
-    figures.latency(
+    latency(
+        &mut figures,
         "strictAffinity edited → repaired",
         "≤ 50 ms median",
         strict_affinity(&stage).await?,
     );
-    figures.latency(
+    latency(
+        &mut figures,
         "DaemonSet image edited → repaired",
         "≤ 50 ms median",
         image(&stage).await?,
     );
     idle(&mut stage, &mut figures).await?;
-    figures.print(say);
+    table::print(&[("MEASURED".to_owned(), figures)], say);
     Ok(())
+}
+
+/// Median and 95th percentile of latencies in milliseconds.
+fn latency(figures: &mut Figures, what: &'static str, goal: &'static str, rounds: Vec<f64>) {
+    let (median, p95) = (quantile(&rounds, 0.5), quantile(&rounds, 0.95));
+    let found = format!("median {median:.1} ms, p95 {p95:.1} ms ({} rounds)", rounds.len());
+    figures.value(what, goal, found);
 }
 
 /// Between the end of a request of somebody's and the end of the operator's answer to it.

@@ -1,46 +1,71 @@
-//! Figures and their table.
+//! Figures and their table: one line a figure, one column a run.
 
-use jiff::Timestamp;
-
+/// What was measured in one run, in the order of the lines.
 #[derive(Default)]
 pub struct Figures {
-    rows: Vec<[String; 3]>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    what: &'static str,
+    goal: &'static str,
+    found: String,
 }
 
 impl Figures {
-    /// Median and 95th percentile of latencies in milliseconds.
-    pub fn latency(&mut self, what: &str, goal: &str, mut rounds: Vec<f64>) {
-        rounds.sort_by(f64::total_cmp);
-        let at = |share: f64| {
-            rounds
-                .get((share * (rounds.len() as f64 - 1.0)).round() as usize)
-                .copied()
-                .unwrap_or(f64::NAN)
-        };
-        self.value(
-            what,
-            goal,
-            format!(
-                "median {:.1} ms, p95 {:.1} ms ({} rounds)",
-                at(0.5),
-                at(0.95),
-                rounds.len()
-            ),
-        );
-    }
-
-    pub fn value(&mut self, what: &str, goal: &str, found: String) {
-        self.rows.push([what.to_owned(), goal.to_owned(), found]);
-    }
-
-    pub fn print(&self, say: &dyn Fn(&str)) {
-        say(&format!("{:<50} {:<18} {}", "FIGURE", "GOAL", "MEASURED"));
-        for [what, goal, found] in &self.rows {
-            say(&format!("{what:<50} {goal:<18} {found}"));
-        }
+    pub fn value(&mut self, what: &'static str, goal: &'static str, found: impl Into<String>) {
+        let found = found.into();
+        self.rows.push(Row { what, goal, found });
     }
 }
 
-pub fn milliseconds(from: Timestamp, to: Timestamp) -> f64 {
-    to.duration_since(from).as_secs_f64() * 1000.0
+/// Columns may end early: a run that failed has no further figures.
+pub fn print(columns: &[(String, Figures)], say: &dyn Fn(&str)) {
+    let longest = columns
+        .iter()
+        .map(|(_, figures)| &figures.rows)
+        .max_by_key(|rows| rows.len());
+    let mut lines = vec![vec!["FIGURE".to_owned(), "GOAL".to_owned()]];
+    lines[0].extend(columns.iter().map(|(head, _)| head.clone()));
+    for (n, row) in longest.into_iter().flatten().enumerate() {
+        let cells = columns.iter().map(|(_, figures)| figures.rows.get(n));
+        let mut line = vec![row.what.to_owned(), row.goal.to_owned()];
+        line.extend(cells.map(|cell| cell.map_or_else(|| "-".to_owned(), |row| row.found.clone())));
+        lines.push(line);
+    }
+    for line in &lines {
+        let cells = line.iter().enumerate().map(|(n, cell)| {
+            let width = lines
+                .iter()
+                .map(|line| line[n].chars().count())
+                .max()
+                .unwrap_or(0);
+            format!("{cell:<width$}")
+        });
+        say(cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    #[test]
+    fn a_run_that_failed_leaves_gaps() {
+        let (mut whole, mut failed) = (Figures::default(), Figures::default());
+        for figures in [&mut whole, &mut failed] {
+            figures.value("RSS", "≤ 4 MB", "3.1 MB");
+        }
+        whole.value("requests", "0", "0");
+        let lines = RefCell::new(Vec::new());
+        let columns = [("2 nodes".to_owned(), failed), ("3 nodes".to_owned(), whole)];
+        print(&columns, &|line| lines.borrow_mut().push(line.to_owned()));
+        let expected = [
+            "FIGURE    GOAL    2 nodes  3 nodes",
+            "RSS       ≤ 4 MB  3.1 MB   3.1 MB",
+            "requests  0       -        0",
+        ];
+        assert_eq!(*lines.borrow(), expected);
+    }
 }

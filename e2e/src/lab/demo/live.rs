@@ -13,56 +13,72 @@ use wn_api::names;
 
 use crate::objects::{self, json, text};
 
-/// Prints every change of a condition, of a node's verdict and every Event of the CR until it is Ready.
-/// Times count from the moment the CR is seen.
-pub async fn until_ready(client: &Client, say: &dyn Fn(&str)) -> Result<()> {
-    let one = watcher::Config::default().fields(&format!("metadata.name={}", names::SINGLETON));
-    let configs = watcher(objects::configs(client), one)
-        .default_backoff()
-        .applied_objects();
-    let events: Api<DynamicObject> = Api::namespaced_with(
-        client.clone(),
-        "default",
-        &objects::resource("events.k8s.io", "v1", "Event", "events"),
-    );
-    let events = watcher(events, watcher::Config::default())
-        .default_backoff()
-        .applied_objects();
-    let mut changes = std::pin::pin!(select(configs, events));
-    let mut shown = BTreeMap::new();
-    let mut began: Option<Instant> = None;
-    let mut ready = false;
-    // The Events that speak of the way there arrive a moment after the status.
-    while let Some(object) = next(&mut changes, ready).await {
-        let Ok(object) = object else { continue };
-        let object = json(&object)?;
-        let since = *began.get_or_insert_with(Instant::now);
+/// What was printed already, and since when.
+#[derive(Default)]
+pub struct Live {
+    shown: BTreeMap<String, String>,
+    began: Option<Instant>,
+}
+
+impl Live {
+    /// Prints every change of a condition, of a node's verdict and every Event of the CR until an object is
+    /// seen that makes it `done`. Times count from the moment the CR was first seen.
+    pub async fn until(
+        &mut self,
+        client: &Client,
+        say: &dyn Fn(&str),
+        done: impl Fn(&Value) -> bool,
+    ) -> Result<()> {
+        let one = watcher::Config::default().fields(&format!("metadata.name={}", names::SINGLETON));
+        let configs = watcher(objects::configs(client), one)
+            .default_backoff()
+            .applied_objects();
+        let events: Api<DynamicObject> = Api::namespaced_with(
+            client.clone(),
+            "default",
+            &objects::resource("events.k8s.io", "v1", "Event", "events"),
+        );
+        let events = watcher(events, watcher::Config::default())
+            .default_backoff()
+            .applied_objects();
+        let mut changes = std::pin::pin!(select(configs, events));
+        let mut end = false;
+        // The Events that speak of the way there arrive a moment after the status.
+        while let Some(object) = next(&mut changes, end).await {
+            let Ok(object) = object else { continue };
+            let object = json(&object)?;
+            self.show(&object, say);
+            end |= done(&object);
+        }
+        if end { Ok(()) } else { bail!("the watch ended") }
+    }
+
+    fn show(&mut self, object: &Value, say: &dyn Fn(&str)) {
+        let since = *self.began.get_or_insert_with(Instant::now);
         let lines = if object["kind"] == "Event" {
-            event(&object)
+            event(object)
         } else {
-            config(&object)
+            config(object)
         };
         for (key, line) in lines {
-            if shown.insert(key, line.clone()) != Some(line.clone()) {
+            if self.shown.insert(key, line.clone()) != Some(line.clone()) {
                 say(&format!("{:6.2} s  {line}", since.elapsed().as_secs_f32()));
             }
         }
-        ready |= is_ready(&object);
     }
-    if ready { Ok(()) } else { bail!("the watch ended") }
 }
 
-/// The next change; once Ready, only those that come without a pause.
-async fn next<S: futures::Stream + Unpin>(changes: &mut S, ready: bool) -> Option<S::Item> {
+/// The next change; at the end, only those that come without a pause.
+async fn next<S: futures::Stream + Unpin>(changes: &mut S, end: bool) -> Option<S::Item> {
     const PAUSE: Duration = Duration::from_millis(500);
-    if ready {
+    if end {
         tokio::time::timeout(PAUSE, changes.next()).await.ok().flatten()
     } else {
         changes.next().await
     }
 }
 
-fn is_ready(config: &Value) -> bool {
+pub fn is_ready(config: &Value) -> bool {
     let conditions = config.pointer("/status/conditions").and_then(Value::as_array);
     conditions
         .into_iter()
@@ -74,7 +90,16 @@ fn event(event: &Value) -> Vec<(String, String)> {
     if text(event, "/regarding/kind") != names::KIND {
         return Vec::new();
     }
-    let line = format!("Event      {}: {}", text(event, "/reason"), text(event, "/note"));
+    // What is told again is the same object with another count.
+    let again = match event.pointer("/series/count").and_then(Value::as_u64) {
+        Some(count) => format!(" (told {count} times)"),
+        None => String::new(),
+    };
+    let line = format!(
+        "Event      {}: {}{again}",
+        text(event, "/reason"),
+        text(event, "/note")
+    );
     vec![(text(event, "/metadata/name").to_owned(), line)]
 }
 
@@ -96,12 +121,15 @@ fn config(config: &Value) -> Vec<(String, String)> {
         });
     let nodes = list("/status/nodes/list").into_iter().map(|n| {
         let name = text(&n, "/name").to_owned();
-        let state = if n["ready"] == true {
-            "Ready"
+        let line = if n["ready"] == true {
+            format!("Node       {name}: Ready")
         } else {
-            text(&n, "/reason")
+            format!(
+                "Node       {name}: {}: {}",
+                text(&n, "/reason"),
+                text(&n, "/message")
+            )
         };
-        let line = format!("Node       {name}: {state}");
         (name, line)
     });
     conditions.chain(nodes).collect()

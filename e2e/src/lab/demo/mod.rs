@@ -1,6 +1,7 @@
 //! `lab demo`: the operator's main job, watched from the outside by what the API server shows.
 
 mod live;
+mod mishaps;
 mod table;
 
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use crate::control_plane::{Cluster, paths};
 use crate::objects;
 use crate::operator::Operator;
 use crate::simulator::Simulator;
+use live::Live;
 
 /// Pods of simulated nodes need seconds; a machine under load a few more.
 const READY_LIMIT: Duration = Duration::from_secs(120);
@@ -24,7 +26,7 @@ pub async fn demo(options: &LabOptions, hold: bool, say: &dyn Fn(&str)) -> Resul
     let began = Instant::now();
     say("Control plane: kube-apiserver, etcd, scheduler, controller-manager, simulated nodes by kwok");
     let cluster = Cluster::start(options.cluster()).await?;
-    let _simulator = Simulator::start(cluster.client());
+    let simulator = Simulator::start(cluster.client());
     say(&format!(
         "  ready: {} Linux and {} Windows nodes, Calico as calico.yaml leaves it",
         options.linux, options.windows
@@ -45,9 +47,19 @@ pub async fn demo(options: &LabOptions, hold: bool, say: &dyn Fn(&str)) -> Resul
     let sample = sample.to_string_lossy();
     let apply = ["apply", "-f", &*sample];
     // Watched from before the start, so that nothing is missed while kubectl still speaks.
-    let watched = tokio::time::timeout(READY_LIMIT, live::until_ready(&client, say));
-    let (applied, ready) = tokio::join!(cluster.kubectl(&apply), watched);
+    let mut live = Live::default();
+    let watched = tokio::time::timeout(READY_LIMIT, live.until(&client, say, live::is_ready));
+    let (applied, mut ready) = tokio::join!(cluster.kubectl(&apply), watched);
     applied?;
+    if matches!(ready, Ok(Ok(()))) && options.windows > 0 {
+        let last = options.windows - 1;
+        let nodes = ["windows-0".to_owned(), format!("windows-{last}")];
+        ready = tokio::time::timeout(
+            READY_LIMIT,
+            mishaps::act(&cluster, &simulator, &nodes, &mut live, say),
+        )
+        .await;
+    }
     table::print(&client, &before, say).await?;
     if hold {
         hold_on(&cluster, say).await?;

@@ -1,0 +1,104 @@
+//! What programs on a Windows node say when they fail, each from its own source.
+
+/// A text of the CNI plugin, and the file it stands in.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    pub text: &'static str,
+    pub source: &'static str,
+}
+
+const fn words(text: &'static str, source: &'static str) -> Words {
+    Words { text, source }
+}
+
+const IPAM: &str = "projectcalico/calico libcalico-go/lib/ipam/ipam.go";
+const DATAPLANE: &str = "projectcalico/calico cni-plugin/pkg/dataplane/windows/dataplane_windows.go";
+
+pub const STRICT_AFFINITY: Words = words(
+    "failed to request IPv4 addresses: global strict affinity should not be false for Windows node",
+    IPAM,
+);
+pub const BLOCK_LIMIT: Words = words(
+    "failed to request IPv4 addresses: cannot allocate new block due to per host block limit",
+    IPAM,
+);
+pub const NO_QUALIFIED_POOL: Words = words(
+    "failed to request IPv4 addresses: cannot find a qualified ippool",
+    IPAM,
+);
+pub const NO_POOL_FOR_NODE: Words = words(
+    "failed to request IPv4 addresses: no configured Calico pools for node win-0",
+    IPAM,
+);
+pub const UNAUTHORIZED: Words = words(
+    "error getting ClusterInformation: connection is unauthorized: Unauthorized",
+    "projectcalico/calico libcalico-go/lib/errors/errors.go; issue #8757",
+);
+/// `juju/mutex` `ErrTimeout`, passed on as it is.
+pub const MUTEX: Words = words("timeout acquiring mutex", "projectcalico/calico issue #7823");
+pub const NOT_IN_V2: Words = words(
+    "Could not find vxlan0 in V2: Network ID \"5c266810-4da8-4bf2-1234-2ef76a4e3bd4\" not found",
+    DATAPLANE,
+);
+pub const VNI: Words = words("Windows does not support VXLANVNI < 4096", DATAPLANE);
+pub const MANAGEMENT_IP: Words = words(
+    "timeout, failed to get management IP from HNSNetwork Calico: hnsCall failed in Win32: Element not found. (0x490)",
+    DATAPLANE,
+);
+pub const MANAGEMENT_INTERFACE: Words = words(
+    "timed out waiting for interface matching the management IP (192.168.229.229) of network Calico",
+    "projectcalico/calico cni-plugin/pkg/dataplane/windows/dataplane_windows.go; issue #9236",
+);
+pub const ENDPOINT: Words = words(
+    "failed to delete existing remote HNSEndpoint Calico_ep: hnsCall failed in Win32: The object is in use. (0x803b001d)",
+    DATAPLANE,
+);
+pub const CREATE_NETWORK: Words = words(
+    "failed to create HNSNetwork Calico: hnsCall failed in Win32: The parameter is incorrect. (0x57)",
+    DATAPLANE,
+);
+pub const NET_INTERFACE: Words = words(
+    "timeout, failed to get net interface for HNSNetwork Calico (172.20.0.5): couldn't find an interface matching management IP 172.20.0.5",
+    DATAPLANE,
+);
+pub const DATASTORE: Words = words(
+    "Calico is currently not ready to process requests",
+    "projectcalico/calico cni-plugin/pkg/plugin/plugin.go",
+);
+pub const ENDPOINT_OF_API: Words = words(
+    "host must be a URL or a host:port pair: \"https://:\"",
+    "kubernetes/client-go rest/url_utils.go; tigera/operator#3113",
+);
+/// Nothing anybody has a name for: `issue #8465`.
+pub const POLICY: Words = words(
+    "failed to create the new HostComputeEndpoint: hcnCreateEndpoint failed in Win32: The provided policy configuration is invalid or missing parameters. (0x803b000d)",
+    "projectcalico/calico issue #8465",
+);
+
+/// Last words of kube-proxy: `pkg/proxy/winkernel/proxier.go` and `cmd/kube-proxy/app`.
+pub mod kube_proxy {
+    pub const UNKNOWN_GATE: &str = "Error: unrecognized feature gate: WinDSRX";
+    pub const LOCKED_GATE: &str = "Error: cannot set feature gate WinDSR to false, feature is locked to true";
+    pub const GATE_OFF: &str = "Error: unable to create ipv4 proxier: WinOverlay feature gate not enabled";
+    pub const SOURCE_VIP: &str = "Error: unable to create ipv4 proxier: source-vip flag not set";
+    pub const NO_NETWORK: &str = "Error: unable to create ipv4 proxier: could not find HNS network Calico";
+    pub const NO_MAC: &str =
+        "Error: unable to create ipv4 proxier: could not find host mac address for 172.20.0.5";
+    pub const UNKNOWN: &str = "Error: flag provided but not defined: -v9";
+}
+
+/// Last words of Calico's node agent.
+pub mod agent {
+    /// `calico-node -startup` asks IPAM for the node's block (`startup_windows.go`, `EnsureBlock`).
+    pub const STRICT_AFFINITY: &str =
+        "failed to ensure block: global strict affinity should not be false for Windows node";
+    pub const UNKNOWN: &str = "panic: runtime error: invalid memory address or nil pointer dereference";
+}
+
+/// Messages of the Node's condition `Ready` (kubelet `pkg/kubelet/kubelet.go`, containerd's CRI plugin).
+pub mod kubelet {
+    pub const NO_CNI: &str = "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized";
+    pub const PLEG: &str = "PLEG is not healthy: pleg was last seen active 3m5s ago; threshold is 3m0s";
+    /// `pkg/controller/nodelifecycle/node_lifecycle_controller.go`.
+    pub const SILENT: &str = "Kubelet stopped posting node status.";
+}

@@ -1,0 +1,8 @@
+//! What the operator says of Windows nodes, and where: each cause made to happen, named and mended.
+
+mod crowd;
+mod events;
+mod lifecycle;
+mod rows;
+mod support;
+mod taints;
