@@ -133,8 +133,8 @@ impl Cluster {
         Ok(run.join("audit.log"))
     }
 
-    /// Ends scheduler and kwok. At scale they have nothing to do once all pods run, and would take from the
-    /// API server what processor there is whenever many pods change.
+    /// Ends scheduler and kwok: at scale they would take from the API server what processor there is
+    /// whenever many pods change.
     pub fn end_players(&mut self) {
         self.components.end_players();
     }

@@ -231,6 +231,5 @@ fn start_scheduler(binaries: &Binaries, dir: &Path, kubeconfig: &Path) -> Result
     Program::new("kube-scheduler", &binaries.kube_scheduler, dir)
         .flag("kubeconfig", kubeconfig)
         .args(["--leader-elect=false", "--secure-port=0"])
-        .args(["--kube-api-qps=1000", "--kube-api-burst=1000"])
         .start()
 }

@@ -5,4 +5,5 @@ mod events;
 mod lifecycle;
 mod rows;
 mod support;
+mod table;
 mod taints;

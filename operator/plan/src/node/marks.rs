@@ -18,25 +18,33 @@ pub struct Marks {
     pub told: bool,
     /// To set our taint, or to take it off.
     pub taint: Option<bool>,
+    /// Not a Windows node any more: if there is still a node of that name, nothing of ours stays on it.
+    pub leave: bool,
 }
 
 impl Marks {
     pub fn is_nothing(&self) -> bool {
-        self.condition.is_none() && self.taint.is_none()
+        self.condition.is_none() && self.taint.is_none() && !self.leave
     }
 }
+
+/// What the message of a node that is still within its time begins with.
+const NOT_YET: &str = "within its usual time: ";
 
 pub fn marks(mode: TaintMode, facts: &NodeFacts, verdict: &Verdict, now: Timestamp) -> Marks {
     let said = facts.said.as_ref();
     let mut condition = condition(verdict);
     let same = said.filter(|s| s.status == condition.status);
     condition.since = same.map_or(Some(now), |s| s.since);
+    // A deadline that passed changes nothing else of the condition.
+    let waited = said.is_some_and(|s| s.message.starts_with(NOT_YET));
     let news = said.is_none_or(|s| (&s.status, &s.reason) != (&condition.status, &condition.reason));
     let differs = news || said.is_some_and(|s| s.message != condition.message);
     Marks {
         condition: differs.then_some(condition),
         news,
-        told: news && verdict.state != State::Progressing,
+        told: (news || waited) && verdict.state != State::Progressing,
+        leave: false,
         taint: taint(mode, facts, verdict.state.works()),
     }
 }
@@ -54,10 +62,15 @@ fn condition(verdict: &Verdict) -> Said {
         ),
         |cause| (cause.reason.as_str(), cause.message.as_str()),
     );
+    let not_yet = if verdict.state == State::Progressing {
+        NOT_YET
+    } else {
+        ""
+    };
     Said {
         status: status.to_owned(),
         reason: reason.to_owned(),
-        message: message.to_owned(),
+        message: format!("{not_yet}{message}"),
         since: None,
     }
 }

@@ -10,8 +10,10 @@ pub fn check(view: &View) -> Vec<Finding> {
     let Some(rebooted) = view.node.rebooted else {
         return Vec::new();
     };
-    let restarted = |pod: &PodFacts| pod.ready && pod.started.is_some_and(|at| at + CLOCK_SLACK >= rebooted);
-    if [view.agent, view.proxy].into_iter().flatten().all(restarted) {
+    // What a pod is in trouble with says more, and is judged after this.
+    let waits =
+        |pod: &PodFacts| pod.trouble.is_none() && pod.started.is_none_or(|at| at + CLOCK_SLACK < rebooted);
+    if ![view.agent, view.proxy].into_iter().flatten().any(waits) {
         return Vec::new();
     }
     let end = rebooted + RECOVERED;

@@ -1,7 +1,7 @@
 //! From findings to one verdict.
 
 use jiff::Timestamp;
-use wn_api::node_reasons::Weight;
+use wn_api::node_reasons::{NodeReason, Weight};
 
 use super::check::{Finding, View};
 use super::{conditions, ipam, known_issues, os, pods, reboot, runtime, sandbox, tunnel};
@@ -91,6 +91,12 @@ pub fn verdict(view: &View) -> Verdict {
 }
 
 impl Verdict {
+    /// Do its pods still have to start after a boot?
+    pub fn is_of_a_boot(&self) -> bool {
+        let of_a_boot = [NodeReason::RecoveringAfterReboot, NodeReason::NotRecovered];
+        self.findings.iter().any(|f| of_a_boot.contains(&f.reason))
+    }
+
     /// What the verdict rests on; `None` for Ready.
     pub fn cause(&self) -> Option<&Finding> {
         self.findings.first().filter(|f| f.weight != Weight::Advice)

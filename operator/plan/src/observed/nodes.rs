@@ -73,7 +73,10 @@ impl NodeFacts {
             })
         });
         // What we said of a reboot outlives us.
-        let recovering = |s: &Said| s.reason == NodeReason::RecoveringAfterReboot.as_str();
+        let recovering = |s: &Said| {
+            let of_a_boot = [NodeReason::RecoveringAfterReboot, NodeReason::NotRecovered];
+            of_a_boot.iter().any(|reason| reason.as_str() == s.reason)
+        };
         Self {
             labels: labels
                 .into_iter()

@@ -69,6 +69,7 @@ pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> 
         };
         context.world.expire(now);
         names.extend(table.due(now));
+        let mut recovered = Vec::new();
         context.world.read(|observed| {
             for name in &names {
                 let judged = table.judge(name, observed, &outcome.setting, now);
@@ -76,9 +77,22 @@ pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> 
                 let marked = facts.zip(judged.verdict.as_ref()).zip(outcome.taint);
                 let marks = marked.map(|((facts, verdict), taint)| marks(taint, facts, verdict, now));
                 note(news, name, &judged, marks.as_ref());
-                context.nodes.want(name, marks.unwrap_or_default());
+                context.nodes.want(
+                    name,
+                    marks.unwrap_or_else(|| Marks {
+                        leave: judged.was.is_some() && outcome.taint.is_some(),
+                        ..Marks::default()
+                    }),
+                );
+                let booted = facts.is_some_and(|f| f.rebooted.is_some());
+                if booted && judged.verdict.is_some_and(|v| !v.is_of_a_boot()) {
+                    recovered.push(name);
+                }
             }
         });
+        for name in recovered {
+            context.world.recovered(name);
+        }
         table.next()
     })
 }

@@ -8,11 +8,12 @@ use std::time::Duration;
 use futures::StreamExt;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
-use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
+use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tracing::{debug, warn};
+use wn_api::names::annotations::TAINTED;
 use wn_api::names::{NODE_CONDITION, managers};
 use wn_plan::node::Marks;
 use wn_plan::observed::Said;
@@ -151,6 +152,9 @@ impl Writer {
 
 /// The taint first: a node without our condition is one that was never seen, see `wn_plan::node::marks`.
 async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
+    if marks.leave {
+        return leave(means, node).await;
+    }
     if let Some(set) = marks.taint {
         match taint::write(&means.api, node, set).await {
             Ok(stored) => take_in(means, &stored),
@@ -177,6 +181,18 @@ async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
         }
     }
     Outcome::Done
+}
+
+/// Most nodes that are no Windows nodes any more are no nodes any more.
+async fn leave(means: &Means, node: &str) -> Outcome {
+    let left = async {
+        let Some(found) = means.api.get_opt(node).await? else {
+            return Ok(());
+        };
+        unmark(&means.api, node, found.annotations().contains_key(TAINTED)).await
+    };
+    left.await
+        .map_or_else(|error| judge(node, &error), |()| Outcome::Done)
 }
 
 fn take_in(means: &Means, stored: &Node) {

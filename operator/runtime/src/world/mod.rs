@@ -105,6 +105,13 @@ impl World {
         self.lock().work.nodes.extend(nodes);
     }
 
+    /// The node's pods have all started since it booted: what befalls them later is not of that boot.
+    pub fn recovered(&self, node: &str) {
+        if let Some(facts) = self.lock().observed.nodes.get_mut(node) {
+            facts.rebooted = None;
+        }
+    }
+
     /// Forgets what is too old to count, so that a storm of Events is not kept until they end.
     pub fn expire(&self, now: Timestamp) {
         let mut inner = self.lock();

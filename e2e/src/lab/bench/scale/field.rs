@@ -179,7 +179,7 @@ impl Field {
 
     /// Learns which pod is the agent of which node.
     pub async fn find_agents(&mut self) -> Result<()> {
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), NAME);
+        let pods = self.pods();
         let label = format!("{}={}", names::labels::K8S_APP, names::node_agent::DAEMON_SET);
         let mut params = ListParams::default().labels(&label).limit(500);
         loop {
@@ -192,6 +192,11 @@ impl Field {
             let Some(token) = more else { return Ok(()) };
             params = params.continue_token(&token);
         }
+    }
+
+    /// Those of the operator's namespace.
+    pub fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), NAME)
     }
 
     /// The agent's pod on a node.
@@ -213,7 +218,7 @@ impl Field {
         let now = now();
         let condition = |type_: &str| json!({"type": type_, "status": status, "lastTransitionTime": now});
         let body = json!({"status": {"conditions": [condition("Ready"), condition("ContainersReady")]}});
-        Api::<Pod>::namespaced(self.client.clone(), NAME)
+        self.pods()
             .patch_status(pod, &PatchParams::default(), &Patch::Strategic(body))
             .await
             .with_context(|| format!("set the readiness of pod {pod}"))?;

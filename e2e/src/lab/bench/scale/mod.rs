@@ -1,5 +1,5 @@
-//! `cargo bench-scale`: the operator with as many Windows nodes as a large cluster has. kwok plays kubelets
-//! and pods; what Calico's agents would write of their nodes is written here.
+//! `cargo bench-scale`: the operator with as many Windows nodes as a large cluster has. What kubelets and
+//! Calico's agents would write is written here, for it must be written fast.
 
 mod field;
 mod one_node;
@@ -47,13 +47,13 @@ pub async fn bench_scale(options: &ScaleOptions, say: &dyn Fn(&str)) -> Result<(
     }
     say(&format!("On one machine with {}.", process::machine()));
     say(&format!(
-        "kube-apiserver {}, etcd, controller manager and this program share it with the operator (scheduler and kwok",
+        "kube-apiserver {}, etcd, the controller manager and this program share it with the operator,",
         Binaries::kubernetes_version()?
     ));
     say(
-        "end once the pods run), and figures of time contain the waits that makes. Nothing of it is a real network or",
+        "and figures of time contain the waits that makes. No real network, no real kubelet: this program writes",
     );
-    say("a real kubelet; heartbeats and pods' changes are written by this program.");
+    say("nodes, Calico's blocks, and pods as copies of what kwok made of the first ones.");
     table::print(&columns, say);
     result
 }
@@ -65,14 +65,14 @@ async fn measure(program: &Path, nodes: usize, figures: &mut Figures) -> Result<
     rest::furnish(&mut field).await?;
     population::populate(&mut field, rest::FEW).await?;
     let empty = rest::empty(&mut field).await?;
-    let took = population::populate(&mut field, nodes).await?;
+    progress("adding them");
+    let took = population::multiply(&mut field, nodes).await?;
     figures.value(
         "making of the cluster",
         "-",
         format!("{:.0} s", took.as_secs_f64()),
     );
     field.find_agents().await?;
-    field.cluster.end_players();
     progress("at rest");
     rest::full(&mut field, empty, figures).await?;
     progress("restarts");

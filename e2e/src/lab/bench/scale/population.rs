@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::Node;
-use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::{Client, ResourceExt as _};
 use serde_json::{Value, json};
 use wn_api::calico::CalicoApi;
 use wn_api::names;
@@ -32,19 +32,82 @@ pub fn name(number: usize) -> String {
     format!("windows-{number}")
 }
 
-/// Adds Windows nodes until there are so many, and waits until the pods of both DaemonSets are ready on all.
-pub async fn populate(field: &mut Field, nodes: usize) -> Result<Duration> {
-    let began = Instant::now();
+/// Adds Windows nodes until there are so many, with whatever runs their pods, and waits until those are ready.
+pub async fn populate(field: &mut Field, nodes: usize) -> Result<()> {
     together((field.nodes..nodes).map(|number| node(field, number))).await?;
-    let added = began.elapsed();
     pods_ready(&field.client, nodes).await?;
-    eprintln!(
-        "{nodes} nodes: added in {:.0} s, their pods ready after {:.0} s",
-        added.as_secs_f64(),
-        began.elapsed().as_secs_f64()
-    );
+    field.nodes = nodes;
+    Ok(())
+}
+
+/// The same where nothing runs pods any more. Scheduler, kwok and the controller's own pace would take many
+/// minutes for thousands of nodes; so the pods are copies of those of the first node, there before their
+/// node is, and the DaemonSet controller finds nothing to do but to count.
+pub async fn multiply(field: &mut Field, nodes: usize) -> Result<Duration> {
+    let began = Instant::now();
+    pods_ready(&field.client, field.nodes).await?;
+    let patterns = patterns(field).await?;
+    field.cluster.end_players();
+    together((field.nodes..nodes).map(|number| with_pods(field, &patterns, number))).await?;
+    pods_ready(&field.client, nodes).await?;
     field.nodes = nodes;
     Ok(began.elapsed())
+}
+
+async fn with_pods(field: &Field, patterns: &[Pod], number: usize) -> Result<()> {
+    together(patterns.iter().map(|pattern| copy(field, pattern, number))).await?;
+    node(field, number).await
+}
+
+/// The pods of the first node.
+async fn patterns(field: &Field) -> Result<Vec<Pod>> {
+    let params = ListParams::default().fields(&format!("spec.nodeName={}", name(0)));
+    let pods = field.pods().list(&params).await?.items;
+    if pods.len() != 2 {
+        bail!(
+            "node {} has {} pods, not those of agent and kube-proxy",
+            name(0),
+            pods.len()
+        );
+    }
+    Ok(pods)
+}
+
+async fn copy(field: &Field, pattern: &Pod, number: usize) -> Result<()> {
+    let node = name(number);
+    let owner = pattern
+        .owner_references()
+        .first()
+        .context("a DaemonSet's pod has an owner")?;
+    let pod = format!("{}-{number}", owner.name);
+    let mut spec = json!(pattern.spec);
+    spec["nodeName"] = json!(node);
+    let terms = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
+    *spec
+        .pointer_mut(&format!("{terms}/0/matchFields/0/values"))
+        .context("a DaemonSet's pod is meant for one node")? = json!([node]);
+    let object = json!({
+        "metadata": {
+            "name": pod,
+            "labels": pattern.labels(),
+            "annotations": pattern.annotations(),
+            "ownerReferences": [owner],
+        },
+        "spec": spec,
+    });
+    let params = PostParams::default();
+    field
+        .pods()
+        .create(&params, &serde_json::from_value(object)?)
+        .await
+        .with_context(|| format!("create pod {pod}"))?;
+    let status = json!({"status": pattern.status});
+    field
+        .pods()
+        .patch_status(&pod, &PatchParams::default(), &Patch::Merge(status))
+        .await
+        .with_context(|| format!("status of pod {pod}"))?;
+    Ok(())
 }
 
 /// A node and its block of addresses.
@@ -66,9 +129,8 @@ async fn node(field: &Field, number: usize) -> Result<()> {
         );
     let form = CalicoApi::V1;
     let affinity = ipam::affinity(form, block, &name, "confirmed");
-    let owned = ipam::block(form, block, &name, &now(), 1);
-    // First what Calico would write last: so no watcher sees a node without its block.
     create(&field.client, "blockaffinities", affinity).await?;
+    let owned = ipam::block(form, block, &name, &now(), 1);
     create(&field.client, "ipamblocks", owned).await?;
     field.cluster.add_node(spec).await
 }

@@ -1,0 +1,298 @@
+//! Every reason, what brings it about, and what follows: one row each.
+
+use wn_api::node_reasons::NodeReason as Reason;
+use wn_e2e::simulator::{App, Fault, Mishap, words};
+
+/// What the node is under the mishap.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Expect {
+    Failing,
+    Progressing,
+    /// One or the other, by the age of this cluster: what counts is that it is not Ready.
+    Due,
+    Unknown,
+    /// Ready all the same.
+    Advice,
+}
+
+use Expect::{Advice, Due, Failing, Progressing, Unknown};
+
+/// Reason, what brings it about, what follows, and a word of the cause.
+pub type Row = (Reason, Mishap, Expect, &'static str);
+
+fn machine() -> Vec<Row> {
+    vec![
+        (Reason::KubeletNotReporting, Mishap::Silent, Failing, "kubelet"),
+        (
+            Reason::OSBuildUnsupported,
+            Mishap::Kernel("10.0.20348.1"),
+            Failing,
+            "20348.169",
+        ),
+        (
+            Reason::OSBuildKnownBad,
+            Mishap::Kernel("10.0.20348.2582"),
+            Failing,
+            "KB5044281",
+        ),
+        (
+            Reason::OSBuildTooOldForOverlay,
+            Mishap::Kernel("10.0.26100.1742"),
+            Failing,
+            "KB5066835",
+        ),
+        (
+            Reason::OSBuildUnknown,
+            Mishap::Kernel("10.0.29999.1"),
+            Unknown,
+            "29999",
+        ),
+        (
+            Reason::OSBuildUnknown,
+            Mishap::Kernel("6.2.9200"),
+            Unknown,
+            "6.2.9200",
+        ),
+        (
+            Reason::OSBuildOutdated,
+            Mishap::Kernel("10.0.20348.1006"),
+            Advice,
+            "KB5019081",
+        ),
+        (
+            Reason::OSBuildOutdated,
+            Mishap::Kernel("10.0.19042.1"),
+            Advice,
+            "20H2",
+        ),
+        (
+            Reason::HostProcessUnsupported,
+            Mishap::Runtime("docker://20.10.9"),
+            Failing,
+            "docker",
+        ),
+        (
+            Reason::HostProcessUnsupported,
+            Mishap::Runtime("containerd://1.6.6"),
+            Failing,
+            "1.6.6",
+        ),
+        (Reason::VersionSkew, Mishap::Kubelet("v1.99.0"), Advice, "newer"),
+        (
+            Reason::CNINotInitialized,
+            Mishap::NotReady(words::kubelet::NO_CNI),
+            Due,
+            "CNI",
+        ),
+        (
+            Reason::NodeNotReady,
+            Mishap::NotReady(words::kubelet::PLEG),
+            Due,
+            "PLEG",
+        ),
+        (
+            Reason::NetworkUnavailable,
+            Mishap::NetworkUnavailable,
+            Due,
+            "NetworkUnavailable",
+        ),
+        (
+            Reason::RecoveringAfterReboot,
+            Mishap::Reboot,
+            Progressing,
+            "rebooted",
+        ),
+    ]
+}
+
+fn agents() -> Vec<Row> {
+    let agent = |words| Mishap::Agents(Fault::AgentCrash(words));
+    let proxy = |words| Mishap::Agents(Fault::KubeProxyCrash(words));
+    vec![
+        (
+            Reason::AgentNotScheduled,
+            Mishap::NoRoom(App::Agent),
+            Progressing,
+            "not placed",
+        ),
+        (
+            Reason::AgentImagePullFailed,
+            Mishap::Successor(App::Agent, Fault::AgentImagePull),
+            Failing,
+            "cannot be pulled",
+        ),
+        (
+            Reason::AgentCrashLooping,
+            agent(words::agent::UNKNOWN),
+            Failing,
+            "nil pointer",
+        ),
+        (
+            Reason::StrictAffinityFalse,
+            agent(words::agent::STRICT_AFFINITY),
+            Failing,
+            "strict affinity",
+        ),
+        (
+            Reason::AgentNotReady,
+            Mishap::Agents(Fault::AgentNotReady),
+            Failing,
+            "not ready",
+        ),
+        (
+            Reason::KubeProxyNotScheduled,
+            Mishap::NoRoom(App::KubeProxy),
+            Progressing,
+            "not placed",
+        ),
+        (
+            Reason::KubeProxyImagePullFailed,
+            Mishap::Successor(App::KubeProxy, Fault::KubeProxyImagePull),
+            Failing,
+            "cannot be pulled",
+        ),
+        (
+            Reason::KubeProxyFeatureGate,
+            proxy(words::kube_proxy::UNKNOWN_GATE),
+            Failing,
+            "WinDSRX",
+        ),
+        (
+            Reason::KubeProxyFeatureGate,
+            proxy(words::kube_proxy::LOCKED_GATE),
+            Failing,
+            "locked",
+        ),
+        (
+            Reason::KubeProxyFeatureGate,
+            proxy(words::kube_proxy::GATE_OFF),
+            Failing,
+            "WinOverlay",
+        ),
+        (
+            Reason::KubeProxyNoSourceVIP,
+            proxy(words::kube_proxy::SOURCE_VIP),
+            Failing,
+            "source-vip",
+        ),
+        (
+            Reason::KubeProxyNoHNSNetwork,
+            proxy(words::kube_proxy::NO_NETWORK),
+            Failing,
+            "HNS network",
+        ),
+        (
+            Reason::KubeProxyNoHostMAC,
+            proxy(words::kube_proxy::NO_MAC),
+            Failing,
+            "172.20.0.5",
+        ),
+        (
+            Reason::KubeProxyCrashLooping,
+            proxy(words::kube_proxy::UNKNOWN),
+            Failing,
+            "-v9",
+        ),
+        (
+            Reason::KubeProxyNotReady,
+            Mishap::Agents(Fault::KubeProxyNotReady),
+            Failing,
+            "not ready",
+        ),
+        (
+            Reason::KubeProxyKnownIssue,
+            Mishap::ImageTag(App::KubeProxy, "v1.34.1-calico-hostprocess"),
+            Advice,
+            "v1.34.2",
+        ),
+    ]
+}
+
+fn calico() -> Vec<Row> {
+    vec![
+        (Reason::NoIPAMBlock, Mishap::NoBlock, Due, "no block"),
+        (Reason::NoIPAMBlock, Mishap::ClaimPending, Due, "not confirmed"),
+        (
+            Reason::BlockReservationMissing,
+            Mishap::NotReserved,
+            Failing,
+            "for Windows",
+        ),
+        (
+            Reason::BlockExhausted,
+            Mishap::BlockExhausted,
+            Failing,
+            "no free address",
+        ),
+        (
+            Reason::TunnelAddressMissing,
+            Mishap::Annotation("IPv4VXLANTunnelAddr", None),
+            Due,
+            "IPv4VXLANTunnelAddr",
+        ),
+        (
+            Reason::TunnelAddressMissing,
+            Mishap::Annotation("VXLANTunnelMACAddr", None),
+            Due,
+            "VXLANTunnelMACAddr",
+        ),
+        (
+            Reason::TunnelAddressStale,
+            Mishap::Annotation("IPv4VXLANTunnelAddr", Some("10.244.77.1")),
+            Failing,
+            "10.244.77.1",
+        ),
+        (Reason::VNIMismatch, Mishap::OwnVni(4097), Failing, "4097"),
+        (Reason::MultipleBlocks, Mishap::SecondBlock, Advice, "2 blocks"),
+        (
+            Reason::ForeignAllocations,
+            Mishap::Borrowed("linux-0"),
+            Advice,
+            "other nodes",
+        ),
+        (
+            Reason::BlockSmallerThanMaxPods,
+            Mishap::MaxPods(110),
+            Advice,
+            "110",
+        ),
+    ]
+}
+
+fn sandboxes() -> Vec<Row> {
+    let rows = [
+        (Reason::StrictAffinityFalse, words::STRICT_AFFINITY),
+        (Reason::BlockExhausted, words::BLOCK_LIMIT),
+        (Reason::NoQualifiedPool, words::NO_QUALIFIED_POOL),
+        (Reason::NoPoolForNode, words::NO_POOL_FOR_NODE),
+        (Reason::CNITokenInvalid, words::UNAUTHORIZED),
+        (Reason::CNIStalled, words::MUTEX),
+        (Reason::HNSNetworkInconsistent, words::NOT_IN_V2),
+        (Reason::VNITooLow, words::VNI),
+        (Reason::HNSManagementIPMissing, words::MANAGEMENT_IP),
+        (Reason::HNSManagementIPMissing, words::MANAGEMENT_INTERFACE),
+        (Reason::HNSEndpointStale, words::ENDPOINT),
+        (Reason::HNSNetworkCreateFailed, words::CREATE_NETWORK),
+        (Reason::HNSNetworkCreateFailed, words::NET_INTERFACE),
+        (Reason::DatastoreNotReady, words::DATASTORE),
+        (Reason::APIServerEndpointMissing, words::ENDPOINT_OF_API),
+        (Reason::SandboxCreationFailed, words::POLICY),
+    ];
+    let row = |(reason, said)| (reason, Mishap::Sandbox(said), Failing, "default/web-0");
+    rows.map(row).into()
+}
+
+pub fn rows() -> Vec<Row> {
+    [machine(), agents(), calico(), sandboxes()].concat()
+}
+
+/// Not in the table above, and the test that makes it happen.
+pub const ELSEWHERE: &[(Reason, &str)] = &[
+    (Reason::OSBuildTooOldForDSR, "rows::dsr_by_the_spec"),
+    (
+        Reason::NotRecovered,
+        "lifecycle::a_boot_outlives_a_restart_of_the_operator",
+    ),
+    (Reason::BGPAddressMissing, "rows::announcements_of_bgp"),
+    (Reason::BGPASNumberInvalid, "rows::announcements_of_bgp"),
+];
