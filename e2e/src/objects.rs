@@ -5,7 +5,7 @@ use kube::Client;
 use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use serde_json::Value;
-use wn_api::calico::{CalicoApi, CalicoKind};
+use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::names;
 
 pub fn resource(group: &str, version: &str, kind: &str, plural: &str) -> ApiResource {
@@ -26,9 +26,14 @@ pub fn json(object: &DynamicObject) -> Result<Value> {
     serde_json::to_value(object).context("an object is not JSON")
 }
 
+/// Kind and plural of one of Calico's own kinds.
+pub fn served(form: CalicoApi, kind: ConfigKind) -> (&'static str, &'static str) {
+    form.served(kind).unwrap_or((kind.as_str(), ""))
+}
+
 /// Calico's objects of a kind in one form of its API.
-pub fn calico(client: &Client, form: CalicoApi, kind: CalicoKind) -> Api<DynamicObject> {
-    let (served, plural) = form.served(kind);
+pub fn calico(client: &Client, form: CalicoApi, kind: ConfigKind) -> Api<DynamicObject> {
+    let (served, plural) = served(form, kind);
     Api::all_with(
         client.clone(),
         &resource(form.group(), form.version(), served, plural),

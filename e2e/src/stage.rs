@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use wn_api::calico::{CalicoApi, CalicoKind, DEFAULT};
+use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
 use wn_api::names;
 
 use crate::control_plane::{AuditEvent, Cluster, ClusterOptions};
@@ -170,18 +170,18 @@ impl Stage {
         format!("status: {status}\nlog, newest first:\n{}", tail.join("\n"))
     }
 
-    pub fn calico(&self, kind: CalicoKind) -> Api<DynamicObject> {
+    pub fn calico(&self, kind: ConfigKind) -> Api<DynamicObject> {
         objects::calico(&self.client, self.form, kind)
     }
 
     /// `spec` of a Calico object; null when it does not exist.
-    pub async fn spec(&self, kind: CalicoKind, name: &str) -> Result<Value> {
+    pub async fn spec(&self, kind: ConfigKind, name: &str) -> Result<Value> {
         let object = self.calico(kind).get_opt(name).await?;
         object.map_or(Ok(Value::Null), |o| Ok(objects::json(&o)?["spec"].take()))
     }
 
     /// Waits until a field of a Calico object has a value.
-    pub async fn field(&self, kind: CalicoKind, name: &str, field: &str, value: Value) -> Result<()> {
+    pub async fn field(&self, kind: ConfigKind, name: &str, field: &str, value: Value) -> Result<()> {
         let what = format!("{} {name} spec.{field} = {value}", kind.as_str());
         self.until(&what, async || {
             Ok((self.spec(kind, name).await?[field] == value).then_some(()))
@@ -193,9 +193,9 @@ impl Stage {
     pub async fn calico_specs(&self) -> Result<Value> {
         let mut specs = serde_json::Map::new();
         for kind in [
-            CalicoKind::IpamConfiguration,
-            CalicoKind::IpPool,
-            CalicoKind::FelixConfiguration,
+            ConfigKind::IpamConfiguration,
+            ConfigKind::IpPool,
+            ConfigKind::FelixConfiguration,
         ] {
             for object in objects::list(&self.calico(kind)).await? {
                 let name = format!("{} {}", kind.as_str(), text(&object, "/metadata/name"));
@@ -206,7 +206,7 @@ impl Stage {
     }
 
     /// A plain update by `manager`, as Calico itself or `kubectl edit` does.
-    pub async fn edit(&self, kind: CalicoKind, name: &str, spec: Value, manager: &str) -> Result<()> {
+    pub async fn edit(&self, kind: ConfigKind, name: &str, spec: Value, manager: &str) -> Result<()> {
         let params = PatchParams {
             field_manager: Some(manager.to_owned()),
             ..PatchParams::default()
@@ -218,8 +218,8 @@ impl Stage {
     }
 
     /// A server-side apply by `manager`, as Argo CD or Flux does.
-    pub async fn apply_as(&self, kind: CalicoKind, name: &str, spec: Value, manager: &str) -> Result<()> {
-        let (served, _) = self.form.served(kind);
+    pub async fn apply_as(&self, kind: ConfigKind, name: &str, spec: Value, manager: &str) -> Result<()> {
+        let (served, _) = objects::served(self.form, kind);
         let api_version = format!("{}/{}", self.form.group(), self.form.version());
         let body =
             json!({"apiVersion": api_version, "kind": served, "metadata": {"name": name}, "spec": spec});

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use jiff::Timestamp;
 use kube::api::{Api, DynamicObject};
 use serde_json::json;
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::names::node_agent;
 use wn_api::node_reasons::NodeReason;
 use wn_e2e::control_plane::{AuditEvent, ClusterOptions, paths};
@@ -105,7 +105,7 @@ async fn repair(stage: &Stage) -> Result<()> {
     }
     let spec = json!({ "strictAffinity": false });
     stage
-        .edit(CalicoKind::IpamConfiguration, SINGLETON, spec, "kubectl-edit")
+        .edit(ConfigKind::IpamConfiguration, SINGLETON, spec, "kubectl-edit")
         .await?;
     until(stage, "drift_repairs_total", &field, 1.0).await?;
     let name = node_agent::DAEMON_SET;
@@ -175,7 +175,7 @@ async fn no_names_of_the_cluster(stage: &Stage, scrape: &Scrape) -> Result<()> {
         &objects::resource("", "v1", "Node", "nodes"),
     );
     let mut names = Vec::new();
-    for api in [nodes, stage.calico(CalicoKind::IpPool)] {
+    for api in [nodes, stage.calico(ConfigKind::IpPool)] {
         let listed = objects::list(&api).await?;
         ensure!(!listed.is_empty(), "nothing to look for");
         names.extend(listed.iter().map(|o| text(o, "/metadata/name").to_owned()));

@@ -190,8 +190,14 @@ fn the_full_sample_has_every_field() -> Result<()> {
     missing_fields(schema, &sample["spec"], "spec", &mut missing);
     // Excluded by another field of the same object, or shown for the node agent.
     missing.retain(|field| {
-        !["spec.nodeAgent.image.digest", "spec.kubeProxy.image.tag"].contains(&field.as_str())
+        ![
+            "spec.nodeAgent.image.digest",
+            "spec.networkAgent.image.digest",
+            "spec.kubeProxy.image.tag",
+        ]
+        .contains(&field.as_str())
             && !field.starts_with("spec.kubeProxy.tolerations.")
+            && !field.starts_with("spec.networkAgent.tolerations.")
     });
     assert_eq!(missing, Vec::<String>::new());
     Ok(())

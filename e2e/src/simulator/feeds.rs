@@ -12,7 +12,7 @@ use kube::{Client, ResourceExt as _};
 use kube_runtime::watcher::{Config, Error, Event, watcher};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
-use wn_api::calico::{CalicoApi, CalicoKind};
+use wn_api::calico::{CalicoApi, ConfigKind};
 
 use super::cache::{AGENT, CalicoObject, Change, KUBE_PROXY};
 
@@ -62,8 +62,8 @@ pub fn start_calico(client: &Client, api: CalicoApi, changes: &Sender<Change>, t
 
 pub fn resource(api: CalicoApi, object: CalicoObject) -> ApiResource {
     let (kind, plural) = match object {
-        CalicoObject::IpamConfig => api.served(CalicoKind::IpamConfiguration),
-        CalicoObject::Pool => api.served(CalicoKind::IpPool),
+        CalicoObject::IpamConfig => crate::objects::served(api, ConfigKind::IpamConfiguration),
+        CalicoObject::Pool => crate::objects::served(api, ConfigKind::IpPool),
         CalicoObject::Block => ("IPAMBlock", "ipamblocks"),
     };
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(api.group(), api.version(), kind), plural)

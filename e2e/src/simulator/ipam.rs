@@ -198,7 +198,7 @@ pub fn affinity(api: CalicoApi, cidr: Cidr, node: &str, state: &str) -> Value {
 /// The IPAM configuration libcalico makes on the first IPAM call of any node (`GetIPAMConfig` in v3.24
 /// to v3.32, `ensureDefaultIPAMConfigExists` in `node/pkg/lifecycle/startup/startup.go` after it).
 pub fn default_config(api: CalicoApi) -> Value {
-    let (kind, _) = api.served(wn_api::calico::CalicoKind::IpamConfiguration);
+    let (kind, _) = crate::objects::served(api, wn_api::calico::ConfigKind::IpamConfiguration);
     let mut config = json!({
         "apiVersion": format!("{}/{}", api.group(), api.version()),
         "kind": kind,

@@ -7,14 +7,14 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_e2e::control_plane::{AuditEvent, CalicoApi, ClusterOptions};
 use wn_e2e::objects;
 use wn_e2e::stage::Stage;
 
-pub const IPAM: CalicoKind = CalicoKind::IpamConfiguration;
-pub const POOL: CalicoKind = CalicoKind::IpPool;
-pub const FELIX: CalicoKind = CalicoKind::FelixConfiguration;
+pub const IPAM: ConfigKind = ConfigKind::IpamConfiguration;
+pub const POOL: ConfigKind = ConfigKind::IpPool;
+pub const FELIX: ConfigKind = ConfigKind::FelixConfiguration;
 pub const DEFAULT: &str = "default";
 /// The pool `calico.yaml` makes.
 pub const POOL_NAME: &str = "default-ipv4-ippool";
@@ -42,7 +42,7 @@ pub fn with(spec: &Value, fields: Value) -> Value {
 }
 
 /// `<kind> <name>` → spec, with some fields of some objects set.
-pub fn specs_with(specs: &Value, changes: &[(CalicoKind, &str, Value)]) -> Value {
+pub fn specs_with(specs: &Value, changes: &[(ConfigKind, &str, Value)]) -> Value {
     let mut specs = specs.clone();
     for (kind, name, fields) in changes {
         let key = format!("{} {name}", kind.as_str());

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::{Value, json};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_e2e::control_plane::CalicoApi;
 use wn_e2e::stage::{Stage, at, minimal};
 
@@ -104,7 +104,7 @@ async fn drift_of_every_field_is_repaired(#[case] form: CalicoApi) -> Result<()>
     stage.ready().await?;
     let configured = stage.calico_specs().await?;
     // A pool has one encapsulation, so IPIP comes back together with VXLAN going.
-    let drifts: [(CalicoKind, &str, Value, &[&str]); 7] = [
+    let drifts: [(ConfigKind, &str, Value, &[&str]); 7] = [
         (
             IPAM,
             DEFAULT,

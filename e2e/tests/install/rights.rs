@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, ensure};
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::names::{kube_proxy, node_agent};
 use wn_e2e::control_plane::{AuditEvent, CalicoApi, Cluster, ClusterOptions, Neighbour};
 use wn_e2e::objects::text;
@@ -162,7 +162,7 @@ async fn calico_life(stage: &mut Stage) -> Result<()> {
     stage.ready().await?;
     stage
         .edit(
-            CalicoKind::IpamConfiguration,
+            ConfigKind::IpamConfiguration,
             SINGLETON,
             json!({"strictAffinity": false}),
             "kubectl-edit",
@@ -172,7 +172,7 @@ async fn calico_life(stage: &mut Stage) -> Result<()> {
     stage.delete_and_wait().await?;
     ensure!(stage.calico_specs().await? == before, "Calico was not given back");
 
-    for kind in [CalicoKind::IpamConfiguration, CalicoKind::FelixConfiguration] {
+    for kind in [ConfigKind::IpamConfiguration, ConfigKind::FelixConfiguration] {
         stage
             .calico(kind)
             .delete(SINGLETON, &DeleteParams::default())
@@ -181,7 +181,7 @@ async fn calico_life(stage: &mut Stage) -> Result<()> {
     stage.apply(minimal("CalicoVXLAN")).await?;
     stage.ready().await?;
     stage.delete_and_wait().await?;
-    for kind in [CalicoKind::IpamConfiguration, CalicoKind::FelixConfiguration] {
+    for kind in [ConfigKind::IpamConfiguration, ConfigKind::FelixConfiguration] {
         ensure!(
             stage.spec(kind, SINGLETON).await?.is_null(),
             "{} that we made is still there",

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use rstest::rstest;
 use serde_json::{Value, json};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_e2e::control_plane::{CalicoApi, ClusterOptions};
 use wn_e2e::objects;
 use wn_e2e::operator::{NAME, Operator};
@@ -261,7 +261,7 @@ async fn sound(stage: &Stage, before: &Value) -> Result<()> {
     Ok(())
 }
 
-type Fields = [(CalicoKind, &'static str, &'static [(&'static str, Wish)]); 3];
+type Fields = [(ConfigKind, &'static str, &'static [(&'static str, Wish)]); 3];
 
 #[derive(Clone, Copy)]
 enum Wish {
@@ -272,9 +272,9 @@ enum Wish {
 
 use Wish::{Flag, Number, Text};
 
-const IPAM: CalicoKind = CalicoKind::IpamConfiguration;
-const POOL: CalicoKind = CalicoKind::IpPool;
-const FELIX: CalicoKind = CalicoKind::FelixConfiguration;
+const IPAM: ConfigKind = ConfigKind::IpamConfiguration;
+const POOL: ConfigKind = ConfigKind::IpPool;
+const FELIX: ConfigKind = ConfigKind::FelixConfiguration;
 
 const VXLAN: Fields = [
     (IPAM, "default", &[("strictAffinity", Flag(true))]),

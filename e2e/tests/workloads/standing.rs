@@ -4,7 +4,7 @@ use anyhow::Result;
 use jiff::Timestamp;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::names::{kube_proxy, node_agent, tigera};
 use wn_e2e::control_plane::{ClusterOptions, Neighbour, NodeSpec};
 use wn_e2e::operator::NAME;
@@ -166,7 +166,7 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
     // What Calico needs is set and kept all the same.
     stage
         .edit(
-            CalicoKind::IpamConfiguration,
+            ConfigKind::IpamConfiguration,
             SINGLETON,
             json!({"strictAffinity": false}),
             "kubectl-edit",
@@ -174,7 +174,7 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
         .await?;
     stage
         .edit(
-            CalicoKind::IpPool,
+            ConfigKind::IpPool,
             POOL,
             json!({"vxlanMode": "Never"}),
             "kubectl-edit",
@@ -183,14 +183,14 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
     stage.condition("CalicoConfigured", "True", "AsExpected").await?;
     stage
         .field(
-            CalicoKind::IpamConfiguration,
+            ConfigKind::IpamConfiguration,
             SINGLETON,
             "strictAffinity",
             json!(true),
         )
         .await?;
     stage
-        .field(CalicoKind::IpPool, POOL, "vxlanMode", json!("Always"))
+        .field(ConfigKind::IpPool, POOL, "vxlanMode", json!("Always"))
         .await?;
     let config = stage.config().await?;
     let by = at(&config, "/status/nodeAgent/managedBy")?
@@ -308,7 +308,7 @@ async fn platforms_run_it_themselves() -> Result<()> {
     }
     stage
         .field(
-            CalicoKind::IpamConfiguration,
+            ConfigKind::IpamConfiguration,
             SINGLETON,
             "strictAffinity",
             json!(true),

@@ -12,24 +12,34 @@ pub const DEFAULT: &str = "default";
 /// Handle under which Calico books the four addresses HNS keeps of every Windows block.
 pub const WINDOWS_RESERVED_HANDLE: &str = "windows-reserved-ipam-handle";
 
-/// The Calico resources whose fields the operator sets.
+/// Kinds of configuration whose fields the operator sets, each with its original kept for the day of deletion.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
-pub enum CalicoKind {
+pub enum ConfigKind {
     /// `IPAMConfig` in v1, `IPAMConfiguration` in v3.
     #[serde(rename = "IPAMConfiguration")]
     IpamConfiguration,
     #[serde(rename = "IPPool")]
     IpPool,
     FelixConfiguration,
+    /// `Installation` of tigera/operator.
+    Installation,
+    /// `net-conf.json` in ConfigMap `kube-flannel-cfg`: flannel's configuration, kept as Calico's is.
+    #[serde(rename = "FlannelConfiguration")]
+    FlannelConfiguration,
 }
 
-impl CalicoKind {
+impl ConfigKind {
+    /// The kinds that Calico itself defines.
+    pub const OF_CALICO: [Self; 3] = [Self::IpamConfiguration, Self::IpPool, Self::FelixConfiguration];
+
     /// The name users know, as the v3 API spells it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IpamConfiguration => "IPAMConfiguration",
             Self::IpPool => "IPPool",
             Self::FelixConfiguration => "FelixConfiguration",
+            Self::Installation => "Installation",
+            Self::FlannelConfiguration => "FlannelConfiguration",
         }
     }
 }
@@ -60,13 +70,14 @@ impl CalicoApi {
         }
     }
 
-    /// Kind and plural under which this form serves `kind`.
-    pub const fn served(self, kind: CalicoKind) -> (&'static str, &'static str) {
-        match (self, kind) {
-            (Self::V1, CalicoKind::IpamConfiguration) => ("IPAMConfig", "ipamconfigs"),
-            (Self::V3, CalicoKind::IpamConfiguration) => ("IPAMConfiguration", "ipamconfigurations"),
-            (_, CalicoKind::IpPool) => ("IPPool", "ippools"),
-            (_, CalicoKind::FelixConfiguration) => ("FelixConfiguration", "felixconfigurations"),
-        }
+    /// Kind and plural under which this form serves `kind`; `None` for what is not Calico's own.
+    pub const fn served(self, kind: ConfigKind) -> Option<(&'static str, &'static str)> {
+        Some(match (self, kind) {
+            (Self::V1, ConfigKind::IpamConfiguration) => ("IPAMConfig", "ipamconfigs"),
+            (Self::V3, ConfigKind::IpamConfiguration) => ("IPAMConfiguration", "ipamconfigurations"),
+            (_, ConfigKind::IpPool) => ("IPPool", "ippools"),
+            (_, ConfigKind::FelixConfiguration) => ("FelixConfiguration", "felixconfigurations"),
+            (_, ConfigKind::Installation | ConfigKind::FlannelConfiguration) => return None,
+        })
     }
 }

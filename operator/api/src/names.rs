@@ -17,7 +17,10 @@ pub mod managers {
     pub const IP_POOL: &str = "windows-node-operator/ippool";
     pub const FELIX: &str = "windows-node-operator/felix";
     pub const NODE_AGENT: &str = "windows-node-operator/node-agent";
+    pub const NETWORK_AGENT: &str = "windows-node-operator/network-agent";
     pub const KUBE_PROXY: &str = "windows-node-operator/kube-proxy";
+    pub const FLANNEL: &str = "windows-node-operator/flannel";
+    pub const INSTALLATION: &str = "windows-node-operator/installation";
     pub const STATUS: &str = "windows-node-operator/status";
     pub const FINALIZER: &str = "windows-node-operator/finalizer";
     pub const NODE: &str = "windows-node-operator/node";
@@ -48,6 +51,7 @@ pub const RECONCILING_MANAGERS: &[&str] = &[
 pub mod labels {
     pub const OS: &str = "kubernetes.io/os";
     pub const WINDOWS: &str = "windows";
+    pub const LINUX: &str = "linux";
     pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
     pub const COMPONENT: &str = "app.kubernetes.io/component";
     pub const PART_OF: &str = "app.kubernetes.io/part-of";
@@ -74,6 +78,24 @@ pub mod node_agent {
     pub const CNI_SERVICE_ACCOUNT: &str = "calico-cni-plugin";
     pub const CONFIG_MAP: &str = "calico-node-windows-cni";
     pub const CONFIG_KEY: &str = "config";
+}
+
+/// The DaemonSets that network Windows nodes where Calico does not.
+pub mod network_agent {
+    pub const FLANNEL_DAEMON_SET: &str = "kube-flannel-windows";
+    pub const FLANNEL_CONFIG_MAP: &str = "kube-flannel-windows-scripts";
+    pub const FLANNEL_SERVICE_ACCOUNT: &str = "kube-flannel-windows";
+    pub const STATIC_ROUTES_DAEMON_SET: &str = "static-routes-windows";
+    pub const STATIC_ROUTES_CONFIG_MAP: &str = "static-routes-windows-scripts";
+    pub const STATIC_ROUTES_SERVICE_ACCOUNT: &str = "static-routes-windows";
+    pub const SCRIPT_KEY: &str = "start.ps1";
+}
+
+/// flannel's own objects.
+pub mod flannel {
+    pub const NAMESPACE: &str = "kube-flannel";
+    pub const CONFIG_MAP: &str = "kube-flannel-cfg";
+    pub const NET_CONF_KEY: &str = "net-conf.json";
 }
 
 pub mod kube_proxy {

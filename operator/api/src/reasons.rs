@@ -5,21 +5,32 @@ pub mod conditions {
     pub const READY: &str = "Ready";
     pub const RECONCILING: &str = "Reconciling";
     pub const STALLED: &str = "Stalled";
+    pub const PLATFORM_SUPPORTED: &str = "PlatformSupported";
+    pub const LINUX_NODES_AVAILABLE: &str = "LinuxNodesAvailable";
     pub const INPUTS_DISCOVERED: &str = "InputsDiscovered";
     pub const CALICO_CONFIGURED: &str = "CalicoConfigured";
+    pub const NETWORK_CONFIGURED: &str = "NetworkConfigured";
+    pub const NETWORK_AGENT_AVAILABLE: &str = "NetworkAgentAvailable";
     pub const NODE_AGENT_AVAILABLE: &str = "NodeAgentAvailable";
     pub const KUBE_PROXY_AVAILABLE: &str = "KubeProxyAvailable";
     pub const NODES_READY: &str = "NodesReady";
+    /// True when there is something to know; never a reason not to be ready.
+    pub const ADVISORIES: &str = "Advisories";
 
     pub const ALL: &[&str] = &[
         READY,
         RECONCILING,
         STALLED,
+        PLATFORM_SUPPORTED,
+        LINUX_NODES_AVAILABLE,
         INPUTS_DISCOVERED,
         CALICO_CONFIGURED,
+        NETWORK_CONFIGURED,
+        NETWORK_AGENT_AVAILABLE,
         NODE_AGENT_AVAILABLE,
         KUBE_PROXY_AVAILABLE,
         NODES_READY,
+        ADVISORIES,
     ];
 }
 
@@ -87,6 +98,18 @@ reasons! {
     DSRUnsupported,
     /// At least one Windows node is not ready.
     NodesNotReady,
+    /// The network type, or the way it is used, has no need of it.
+    NotApplicable,
+    /// Calico for Windows does not support the platform.
+    PlatformUnsupported,
+    /// The API server's minor is outside the range the operator is tested against.
+    KubernetesVersionUnsupported,
+    /// No Linux node can run what Windows nodes cannot: Typha, kube-controllers, DNS.
+    NoLinuxNodes,
+    /// Fewer schedulable Linux nodes than Typha wants replicas.
+    TooFewLinuxNodes,
+    /// Something limits Windows nodes: see status.advisories.
+    AdvisoriesFound,
     /// The CR is being deleted and the cluster is given back.
     Restoring,
 }

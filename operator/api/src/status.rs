@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::calico::{CalicoApi, CalicoKind};
+use crate::calico::{CalicoApi, ConfigKind};
 
 /// What was found, what was done, what works. Written by the operator only.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
@@ -25,6 +25,10 @@ pub struct WindowsNodeConfigStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<InputsStatus>,
 
+    /// What the cluster runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<PlatformStatus>,
+
     /// Calico as found, and the values to give back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calico: Option<CalicoStatus>,
@@ -33,6 +37,10 @@ pub struct WindowsNodeConfigStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_agent: Option<WorkloadStatus>,
 
+    /// The DaemonSet that networks Windows nodes where Calico does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_agent: Option<WorkloadStatus>,
+
     /// The DaemonSet of kube-proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kube_proxy: Option<WorkloadStatus>,
@@ -40,6 +48,10 @@ pub struct WindowsNodeConfigStatus {
     /// The Windows nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<NodesStatus>,
+
+    /// What limits Windows nodes in this cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advisories: Option<AdvisoriesStatus>,
 
     /// `mode: Observe` only: what `Manage` would write, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,6 +82,57 @@ pub struct InputsStatus {
     pub cluster_dns: Option<Input>,
 }
 
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlatformStatus {
+    /// Name of the platform, e.g. `EKS`.
+    pub name: String,
+    /// What gave it away, or the field of `spec` that says so.
+    pub source: String,
+}
+
+/// How much an advisory matters.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
+pub enum Severity {
+    /// Something does not work on Windows nodes.
+    Error,
+    /// Something works partly, or is a risk.
+    Warning,
+    /// Worth knowing.
+    Info,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AdvisoriesStatus {
+    /// How many there are by severity, e.g. `1 Error, 2 Warning`.
+    pub summary: String,
+    /// The gravest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub list: Vec<AdvisoryStatus>,
+    /// Advisories that did not fit into `list`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: i32,
+}
+
+/// One limit of Windows nodes that this cluster runs into.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AdvisoryStatus {
+    /// `WN1` and three digits; docs/advisories.md explains it.
+    pub code: String,
+    pub severity: Severity,
+    /// Kind and name of the object it is about.
+    pub object: String,
+    /// Field of the object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// What is limited and what to do, as one sentence.
+    pub message: String,
+    /// Where the limit is documented.
+    pub source: String,
+}
+
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CalicoStatus {
@@ -89,7 +152,7 @@ pub struct CalicoStatus {
 #[serde(rename_all = "camelCase")]
 pub struct Original {
     /// Kind of the object, as Calico's v3 API names it.
-    pub kind: CalicoKind,
+    pub kind: ConfigKind,
     /// Name of the object.
     pub name: String,
     /// Field below `spec`, e.g. `strictAffinity`.

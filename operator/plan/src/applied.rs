@@ -17,6 +17,7 @@ pub struct Applied {
 pub enum Part {
     Calico,
     NodeAgent,
+    NetworkAgent,
     KubeProxy,
 }
 

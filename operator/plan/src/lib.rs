@@ -3,6 +3,7 @@
 //! The way of data: `observed` → `validate` → `decide` (with `inputs`, `calico`, `standing`, `workload`)
 //! → the runtime applies → `status`.
 
+pub mod advice;
 pub mod applied;
 pub mod calico;
 pub mod checksum;
@@ -10,6 +11,7 @@ pub mod decide;
 pub mod drift;
 pub mod finding;
 pub mod inputs;
+pub mod network;
 pub mod node;
 pub mod observed;
 pub mod platform;

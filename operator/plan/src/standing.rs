@@ -2,15 +2,21 @@
 //! other's HNS networks; two kube-proxies each other's load balancers.
 
 use wn_api::names::{kube_proxy, node_agent};
-use wn_api::spec::{Management, WindowsNodeConfigSpec};
+use wn_api::spec::{Management, Platform, WindowsNodeConfigSpec};
 
 use crate::observed::{App, Observed};
-use crate::platform::{self, Platform};
+use crate::platform;
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Standing {
     Managed,
-    External { by: String },
+    External {
+        by: String,
+    },
+    /// Nobody runs it, because the network type has no use for it.
+    NotNeeded {
+        why: String,
+    },
 }
 
 impl Standing {
@@ -18,6 +24,7 @@ impl Standing {
         match self {
             Self::Managed => "Managed",
             Self::External { .. } => "External",
+            Self::NotNeeded { .. } => "NotNeeded",
         }
     }
 }
@@ -28,6 +35,13 @@ pub fn node_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing
             .or_else(|| foreign(observed, App::NodeAgent, node_agent::DAEMON_SET))
             .or_else(|| platform_runs(observed, "the Calico agent", |p| p == Platform::Rke2))
     })
+}
+
+/// The types that Calico networks have no use for another agent.
+pub fn network_agent(spec: &WindowsNodeConfigSpec) -> Standing {
+    Standing::NotNeeded {
+        why: format!("network type {} needs none", spec.network.type_.as_str()),
+    }
 }
 
 pub fn kube_proxy(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing {
@@ -68,5 +82,5 @@ fn foreign(observed: &Observed, app: App, our_name: &str) -> Option<String> {
 
 fn platform_runs(observed: &Observed, what: &str, applies: impl Fn(Platform) -> bool) -> Option<String> {
     let (platform, sign) = platform::of_cluster(observed)?;
-    applies(platform).then(|| format!("{} runs {what} itself ({sign})", platform.as_str()))
+    applies(platform).then(|| format!("{} runs {what} itself ({sign})", platform::name(platform)))
 }

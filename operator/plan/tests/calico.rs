@@ -7,7 +7,7 @@ mod common;
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
-use wn_api::calico::{CalicoApi, CalicoKind, DEFAULT};
+use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
 use wn_api::spec::NetworkType;
 use wn_plan::calico::Action;
 use wn_plan::observed::MigrationFacts;
@@ -21,7 +21,7 @@ use common::*;
 fn fresh_cluster(#[case] network: NetworkType) {
     let mut cluster = Cluster::fresh(network);
     let plan = cluster.pass();
-    let kinds: Vec<CalicoKind> = plan.calico.writes.iter().map(|w| w.kind).collect();
+    let kinds: Vec<ConfigKind> = plan.calico.writes.iter().map(|w| w.kind).collect();
     assert_eq!(kinds, [IPAM, POOL, FELIX], "IPAM, then pools, then Felix");
     assert!(plan.calico.findings.is_empty());
     assert!(plan.calico.fit_for_agents);

@@ -14,7 +14,7 @@ use wn_plan::decide::Plan;
 
 use common::*;
 
-fn kinds(plan: &Plan) -> Vec<wn_api::calico::CalicoKind> {
+fn kinds(plan: &Plan) -> Vec<wn_api::calico::ConfigKind> {
     plan.calico.writes.iter().map(|w| w.kind).collect()
 }
 

@@ -131,7 +131,7 @@ fn specs() -> impl Strategy<Value = String> {
         })
 }
 
-fn put(cluster: &mut Cluster, kind: wn_api::calico::CalicoKind, name: &str, writer: &Writer, spec: Value) {
+fn put(cluster: &mut Cluster, kind: wn_api::calico::ConfigKind, name: &str, writer: &Writer, spec: Value) {
     if writer.applied {
         cluster.apply_as(kind, name, writer.manager, spec);
     } else {
@@ -196,10 +196,9 @@ fn live(cluster: &Cluster) -> impl Iterator<Item = &CalicoObject> {
 
 fn switch(cluster: &mut Cluster) {
     cluster.edit_spec(|s| {
-        s.network.type_ = match s.network.type_ {
-            NetworkType::CalicoVxlan => NetworkType::CalicoBgp,
-            NetworkType::CalicoBgp => NetworkType::CalicoVxlan,
-        }
+        let types = NetworkType::ALL;
+        let at = types.iter().position(|t| *t == s.network.type_).unwrap();
+        s.network.type_ = types[(at + 1) % types.len()];
     });
     cluster.pass();
     // That a field was given back is noted when it is seen: our own write wakes us.

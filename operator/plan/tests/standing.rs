@@ -22,6 +22,7 @@ fn by(standing: &Standing) -> String {
     match standing {
         Standing::Managed => "Managed".to_owned(),
         Standing::External { by } => format!("External: {by}"),
+        Standing::NotNeeded { why } => format!("NotNeeded: {why}"),
     }
 }
 

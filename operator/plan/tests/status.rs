@@ -269,7 +269,8 @@ fn messages_do_not_grow_with_the_cluster() {
         .map(|i| (format!("win-{i:03}"), windows_node()))
         .collect();
     let status = after_pass(&mut cluster);
-    let message = &status.conditions.last().unwrap().message;
+    let ready = status.conditions.iter().find(|c| c.type_ == "NodesReady");
+    let message = &ready.unwrap().message;
     assert_eq!(
         message,
         "500 nodes: AgentNotScheduled (win-000, win-001, win-002 and others); see status.nodes"

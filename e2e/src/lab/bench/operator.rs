@@ -5,12 +5,13 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use jiff::Timestamp;
 use serde_json::json;
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::names;
 
 use super::table::{self, Figures};
 use super::{milliseconds, quantile};
 use crate::control_plane::{AuditEvent, AuditLog, ClusterOptions};
+use crate::objects;
 use crate::operator::USER;
 use crate::stage::{SINGLETON, Stage, minimal};
 
@@ -124,8 +125,8 @@ async fn fresh(stage: &Stage) -> Result<Vec<f64>> {
 
 async fn strict_affinity(stage: &Stage) -> Result<Vec<f64>> {
     const FIELD: &str = "strictAffinity";
-    let kind = CalicoKind::IpamConfiguration;
-    let (_, plural) = stage.form.served(kind);
+    let kind = ConfigKind::IpamConfiguration;
+    let (_, plural) = objects::served(stage.form, kind);
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
         // A changed CR starts the count of contests again; this field changes nothing else.

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::names;
 
 use super::live::{Live, is_ready};
@@ -22,7 +22,7 @@ pub async fn act(
 ) -> Result<()> {
     let client = cluster.client();
     let form = objects::calico_form(&client).await?.context("Calico is there")?;
-    let (_, plural) = form.served(CalicoKind::IpamConfiguration);
+    let (_, plural) = objects::served(form, ConfigKind::IpamConfiguration);
     let resource = format!("{plural}.{}", form.group());
     say(&format!(
         "\n$ kubectl patch {resource} default -p '{{\"spec\":{{\"strictAffinity\":false}}}}'    # by hand, and it is repaired"

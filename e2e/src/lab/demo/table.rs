@@ -6,15 +6,15 @@ use anyhow::Result;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use serde_json::Value;
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 
 use crate::objects::{self, text};
 use crate::operator::NAME;
 
-const KINDS: [CalicoKind; 3] = [
-    CalicoKind::IpamConfiguration,
-    CalicoKind::IpPool,
-    CalicoKind::FelixConfiguration,
+const KINDS: [ConfigKind; 3] = [
+    ConfigKind::IpamConfiguration,
+    ConfigKind::IpPool,
+    ConfigKind::FelixConfiguration,
 ];
 /// Fields of `spec` that matter to Windows nodes.
 const FIELDS: [&str; 7] = [

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use serde_json::{Value, json};
-use wn_api::calico::{CalicoApi, CalicoKind};
+use wn_api::calico::{CalicoApi, ConfigKind};
 
 use super::undo::{self, Part, Undo};
 use crate::objects::{self, text};
@@ -114,7 +114,7 @@ impl<'a> Place<'a> {
 
     /// A `FelixConfiguration` of this node alone.
     pub async fn own_vni(&self, vni: i32) -> Result<Undo> {
-        let (kind, plural) = self.form.served(CalicoKind::FelixConfiguration);
+        let (kind, plural) = objects::served(self.form, ConfigKind::FelixConfiguration);
         let felix = json!({
             "apiVersion": format!("{}/{}", self.form.group(), self.form.version()),
             "kind": kind,

@@ -28,7 +28,79 @@ pub enum Conflicts {
     Force,
 }
 
+impl Policy {
+    const fn report() -> Self {
+        Self::Report
+    }
+}
+
+/// What holds Calico's configuration.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
+pub enum DatastoreType {
+    /// The Kubernetes API (KDD), in whichever form it is served.
+    #[default]
+    Kubernetes,
+    /// An etcd cluster (`etcdv3`).
+    Etcd,
+}
+
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[x_kube(validation = ("self.type != 'Etcd' || has(self.etcd)", "spec.calico.datastore.etcd is required when type is Etcd: give endpoints and secretRef"))]
+#[x_kube(validation = ("self.type == 'Etcd' || !has(self.etcd)", "spec.calico.datastore.etcd is for type Etcd: remove it, or set type to Etcd"))]
+pub struct Datastore {
+    /// `Kubernetes` or `Etcd`. Must be what Linux nodes use. Default: Kubernetes.
+    #[serde(default, rename = "type")]
+    pub type_: DatastoreType,
+
+    /// How Calico's etcd is reached, for `Etcd` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etcd: Option<Etcd>,
+}
+
+/// An etcd cluster that holds Calico's configuration.
+#[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Etcd {
+    /// URLs of the members, e.g. `https://10.0.0.10:2379`. Windows nodes must reach them before kube-proxy runs.
+    #[schemars(
+        length(min = 1, max = 9),
+        inner(length(min = 8, max = 253), regex(pattern = "^https?://[^/]+$"))
+    )]
+    pub endpoints: Vec<String>,
+
+    /// Secret with TLS certificates, in the operator's namespace. Required with `https` endpoints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_ref: Option<EtcdSecret>,
+
+    /// First path element of Calico's keys. Default: `/calico`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 2, max = 253), regex(pattern = "^/[A-Za-z0-9._/-]*[A-Za-z0-9]$"))]
+    pub prefix: Option<String>,
+}
+
+/// Keys of a Secret, named by default as in Calico's `calico-etcd-secrets`.
+#[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct EtcdSecret {
+    /// Name of the Secret.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// Key of the authority's certificate (PEM). Default: `etcd-ca`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub ca: Option<String>,
+    /// Key of the client certificate (PEM). Default: `etcd-cert`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub cert: Option<String>,
+    /// Key of the client's private key (PEM). Default: `etcd-key`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 253))]
+    pub key: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Calico {
     /// `strictAffinity` of Calico's IPAM configuration, which Windows nodes need true: `Enforce` sets
@@ -45,10 +117,33 @@ pub struct Calico {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vxlan: Option<Vxlan>,
 
+    /// Where Calico keeps its configuration. Default: the Kubernetes API.
+    #[serde(default)]
+    pub datastore: Datastore,
+
+    /// `Installation` `default` of tigera/operator where Windows nodes need it changed (`windowsDataplane`, encapsulation
+    /// of pools, `bgp`, `serviceCIDRs`): `Report` says what to change, `Enforce` changes it and gives it back on delete.
+    /// Default: Report.
+    #[serde(default = "Policy::report")]
+    pub installation: Policy,
+
     /// A field that another manager applied (Argo CD, Flux, Helm, tigera/operator) with another value:
     /// `Report` leaves it and says `FieldConflict`, `Force` takes it. Default: Report.
     #[serde(default)]
     pub conflicts: Conflicts,
+}
+
+impl Default for Calico {
+    fn default() -> Self {
+        Self {
+            strict_affinity: Policy::default(),
+            encapsulation: Encapsulation::default(),
+            vxlan: None,
+            datastore: Datastore::default(),
+            installation: Policy::report(),
+            conflicts: Conflicts::default(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]

@@ -2,11 +2,17 @@
 
 mod calico;
 mod network;
+mod network_agent;
+mod platform;
 mod readiness;
 mod workload;
 
-pub use calico::{Calico, Conflicts, Encapsulation, Policy, Vxlan, WhenInUse};
-pub use network::{ApiServer, ClusterDns, Network, NetworkType};
+pub use calico::{
+    Calico, Conflicts, Datastore, DatastoreType, Encapsulation, Etcd, EtcdSecret, Policy, Vxlan, WhenInUse,
+};
+pub use network::{ApiServer, ClusterDns, Ipam, Network, NetworkType};
+pub use network_agent::NetworkAgent;
+pub use platform::{Platform, PlatformSettings};
 pub use readiness::{Readiness, StatusSettings, TaintMode};
 pub use workload::{
     Dsr, Image, KubeProxy, LogLevel, Management, NodeAgent, PullPolicy, Resources, SecretReference,
@@ -48,7 +54,9 @@ pub enum DeletionPolicy {
     status = "crate::status::WindowsNodeConfigStatus",
     derive = "PartialEq",
     validation = ("self.metadata.name == 'default'", "there is one WindowsNodeConfig per cluster and it is named 'default'"),
-    validation = ("self.spec.network.type != 'CalicoBGP' || !has(self.spec.calico) || !has(self.spec.calico.vxlan)", "spec.calico.vxlan is for network type CalicoVXLAN: remove it, or set spec.network.type to CalicoVXLAN"),
+    validation = ("self.spec.network.type == 'CalicoVXLAN' || !has(self.spec.calico) || !has(self.spec.calico.vxlan)", "spec.calico.vxlan is for network type CalicoVXLAN: remove it, or set spec.network.type to CalicoVXLAN"),
+    validation = ("self.spec.network.type == 'CalicoBGP' || !has(self.spec.network.ipam) || self.spec.network.ipam == 'CalicoIPAM'", "spec.network.ipam HostLocal is for network type CalicoBGP: remove it, or set spec.network.type to CalicoBGP"),
+    validation = ("self.spec.network.type in ['CalicoVXLAN', 'CalicoBGP'] || !has(self.spec.calico) || !has(self.spec.calico.datastore) || self.spec.calico.datastore.type == 'Kubernetes'", "spec.calico.datastore.type Etcd is for network types CalicoVXLAN and CalicoBGP: remove it, or change spec.network.type"),
     printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
     printcolumn(name = "Reason", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].reason"#),
     printcolumn(name = "Network", type_ = "string", json_path = ".spec.network.type"),
@@ -69,6 +77,10 @@ pub struct WindowsNodeConfigSpec {
     /// How pods on Windows nodes are networked. The only required field.
     pub network: Network,
 
+    /// What the cluster runs on, when what was found is not right.
+    #[serde(default)]
+    pub platform: PlatformSettings,
+
     /// Which of Calico's settings the operator may change, and how.
     #[serde(default)]
     pub calico: Calico,
@@ -76,6 +88,11 @@ pub struct WindowsNodeConfigSpec {
     /// The DaemonSet `calico-node-windows`: Calico's node agent on every Windows node.
     #[serde(default)]
     pub node_agent: NodeAgent,
+
+    /// The DaemonSet that networks Windows nodes without Calico: `kube-flannel-windows` for the flannel types,
+    /// `static-routes-windows` for `StaticRoutes`.
+    #[serde(default)]
+    pub network_agent: NetworkAgent,
 
     /// The DaemonSet `kube-proxy-windows`: Kubernetes Services on every Windows node.
     #[serde(default)]
@@ -111,12 +128,15 @@ impl WindowsNodeConfigSpec {
             mode: Mode::default(),
             network: Network {
                 type_,
+                ipam: Ipam::default(),
                 api_server: None,
                 service_cidrs: Vec::new(),
                 cluster_dns: None,
             },
+            platform: PlatformSettings::default(),
             calico: Calico::default(),
             node_agent: NodeAgent::default(),
+            network_agent: NetworkAgent::default(),
             kube_proxy: KubeProxy::default(),
             image_registry: None,
             readiness: Readiness::default(),

@@ -13,23 +13,61 @@ pub enum NetworkType {
     /// No encapsulation: HNS network of type L2Bridge, routes by BGP.
     #[serde(rename = "CalicoBGP")]
     CalicoBgp,
+    /// flannel's backend `host-gw`: HNS network of type L2Bridge, routes between nodes on one L2 network.
+    FlannelHostGateway,
+    /// flannel's backend `vxlan`: HNS network of type Overlay, VXLAN on UDP 4789.
+    #[serde(rename = "FlannelVXLAN")]
+    FlannelVxlan,
+    /// HNS network of type L2Bridge, and a route to every other node's pod CIDR.
+    StaticRoutes,
+    /// The cloud's own CNI plugin: Azure CNI or Amazon VPC CNI.
+    CloudProvider,
 }
 
 impl NetworkType {
+    /// Every type, in the order of the documentation.
+    pub const ALL: [Self; 6] = [
+        Self::CalicoVxlan,
+        Self::CalicoBgp,
+        Self::FlannelHostGateway,
+        Self::FlannelVxlan,
+        Self::StaticRoutes,
+        Self::CloudProvider,
+    ];
+
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::CalicoVxlan => "CalicoVXLAN",
             Self::CalicoBgp => "CalicoBGP",
+            Self::FlannelHostGateway => "FlannelHostGateway",
+            Self::FlannelVxlan => "FlannelVXLAN",
+            Self::StaticRoutes => "StaticRoutes",
+            Self::CloudProvider => "CloudProvider",
         }
     }
+}
+
+/// Where Calico's CNI plugin takes pod addresses from.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum Ipam {
+    #[default]
+    #[serde(rename = "CalicoIPAM")]
+    CalicoIpam,
+    HostLocal,
 }
 
 #[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Network {
-    /// `CalicoVXLAN` (overlay) or `CalicoBGP` (no encapsulation; needs the RemoteAccess role on the nodes).
+    /// `CalicoVXLAN` (overlay), `CalicoBGP` (no encapsulation; needs the RemoteAccess role on the nodes),
+    /// `FlannelHostGateway`, `FlannelVXLAN`, `StaticRoutes`, or `CloudProvider` (Azure CNI, Amazon VPC CNI).
     #[serde(rename = "type")]
     pub type_: NetworkType,
+
+    /// Where pod addresses come from, for `CalicoBGP` only: `CalicoIPAM` takes blocks of Calico's pools, `HostLocal`
+    /// takes addresses of the Node's `spec.podCIDR`. Must be what Linux nodes do. Default: CalicoIPAM.
+    #[serde(default)]
+    pub ipam: Ipam,
 
     /// Address of the API server that a Windows node can reach before kube-proxy runs, so never a
     /// Service's ClusterIP. Default: discovered, see `status.inputs`.

@@ -69,11 +69,11 @@ impl Contests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wn_api::calico::CalicoKind;
+    use wn_api::calico::ConfigKind;
 
     fn field() -> FieldId {
         FieldId {
-            kind: CalicoKind::IpamConfiguration,
+            kind: ConfigKind::IpamConfiguration,
             name: "default".into(),
             field: "strictAffinity".into(),
         }

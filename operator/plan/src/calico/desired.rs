@@ -1,12 +1,13 @@
 //! The value each Calico field should have.
 
 use serde_json::{Value, json};
-use wn_api::calico::{CalicoKind, DEFAULT};
+use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names::{MIN_VXLAN_VNI, VXLAN_PORT};
-use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
+use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
 
 use super::{FieldId, pools};
+use crate::network::Backend;
 use crate::observed::Observed;
 
 /// A field and what it should be.
@@ -16,7 +17,7 @@ pub struct Desired {
     pub value: Value,
 }
 
-fn desired(kind: CalicoKind, name: &str, field: &str, value: Value) -> Desired {
+fn desired(kind: ConfigKind, name: &str, field: &str, value: Value) -> Desired {
     Desired {
         id: FieldId {
             kind,
@@ -31,7 +32,7 @@ fn desired(kind: CalicoKind, name: &str, field: &str, value: Value) -> Desired {
 /// (libcalico-go `lib/ipam/ipam.go`, `ErrStrictAffinity`).
 pub fn ipam() -> Vec<Desired> {
     vec![desired(
-        CalicoKind::IpamConfiguration,
+        ConfigKind::IpamConfiguration,
         DEFAULT,
         "strictAffinity",
         json!(true),
@@ -39,34 +40,39 @@ pub fn ipam() -> Vec<Desired> {
 }
 
 /// HNS knows neither IPIP nor a CrossSubnet mode: one encapsulation, always or never.
-pub fn pool(name: &str, network: NetworkType) -> Vec<Desired> {
-    let vxlan = match network {
-        NetworkType::CalicoVxlan => "Always",
-        NetworkType::CalicoBgp => "Never",
+pub fn pool(name: &str, backend: Backend) -> Vec<Desired> {
+    let vxlan = match backend {
+        Backend::Vxlan => "Always",
+        Backend::Bgp => "Never",
     };
     vec![
-        desired(CalicoKind::IpPool, name, "ipipMode", json!("Never")),
-        desired(CalicoKind::IpPool, name, "vxlanMode", json!(vxlan)),
+        desired(ConfigKind::IpPool, name, "ipipMode", json!("Never")),
+        desired(ConfigKind::IpPool, name, "vxlanMode", json!(vxlan)),
     ]
 }
 
 /// Felix' own switches. A switch stays as it is while a pool that we do not change still needs it.
-pub fn felix(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]) -> Vec<Desired> {
-    let felix = |field: &str, value: Value| desired(CalicoKind::FelixConfiguration, DEFAULT, field, value);
+pub fn felix(
+    spec: &WindowsNodeConfigSpec,
+    backend: Backend,
+    observed: &Observed,
+    originals: &[Original],
+) -> Vec<Desired> {
+    let felix = |field: &str, value: Value| desired(ConfigKind::FelixConfiguration, DEFAULT, field, value);
     let mut fields = Vec::new();
     if !others_use(observed, "ipipMode") {
         fields.push(felix("ipipEnabled", json!(false)));
     }
-    match spec.network.type_ {
-        NetworkType::CalicoVxlan => {
+    match backend {
+        Backend::Vxlan => {
             fields.push(felix("vxlanEnabled", json!(true)));
             fields.push(felix("vxlanVNI", json!(vni(spec, observed, originals))));
             fields.push(felix("vxlanPort", json!(VXLAN_PORT)));
         }
-        NetworkType::CalicoBgp if !others_use(observed, "vxlanMode") => {
+        Backend::Bgp if !others_use(observed, "vxlanMode") => {
             fields.push(felix("vxlanEnabled", json!(false)));
         }
-        NetworkType::CalicoBgp => {}
+        Backend::Bgp => {}
     }
     fields
 }
@@ -90,7 +96,7 @@ fn others_use(observed: &Observed, mode: &str) -> bool {
 pub fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]) -> i32 {
     const FIELD: &str = "vxlanVNI";
     let asked = spec.calico.vxlan.as_ref().and_then(|v| v.vni);
-    let is_vni = |o: &&Original| o.kind == CalicoKind::FelixConfiguration && o.field == FIELD;
+    let is_vni = |o: &&Original| o.kind == ConfigKind::FelixConfiguration && o.field == FIELD;
     let usable = |vni: &i32| *vni >= MIN_VXLAN_VNI;
     // Not usable: one that was given back, because for a while CalicoBGP was asked for.
     let set = || {
@@ -100,7 +106,7 @@ pub fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Origi
             .and_then(|o| number(&o.applied))
             .filter(usable)
     };
-    let felix = (CalicoKind::FelixConfiguration, DEFAULT.to_owned());
+    let felix = (ConfigKind::FelixConfiguration, DEFAULT.to_owned());
     let found = || {
         observed
             .calico

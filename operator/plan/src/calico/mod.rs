@@ -16,7 +16,7 @@ mod writes;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use wn_api::calico::{CalicoApi, CalicoKind};
+use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
@@ -30,7 +30,7 @@ use contest::Contests;
 /// A field below `spec` of a Calico object.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FieldId {
-    pub kind: CalicoKind,
+    pub kind: ConfigKind,
     pub name: String,
     pub field: String,
 }
@@ -61,7 +61,7 @@ pub struct Change {
 /// A write to one Calico object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
-    pub kind: CalicoKind,
+    pub kind: ConfigKind,
     pub name: String,
     pub action: Action,
     pub changes: Vec<Change>,

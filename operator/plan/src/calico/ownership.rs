@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::reasons::Reason;
 use wn_api::spec::{Conflicts, Policy, WhenInUse, WindowsNodeConfigSpec};
 use wn_api::status::Original;
@@ -11,6 +11,7 @@ use super::contest::Contests;
 use super::desired::{self, Desired, is_met};
 use super::{FieldId, pools};
 use crate::finding::Finding;
+use crate::network::{self, Backend, CalicoRole};
 use crate::observed::{CalicoObject, FieldOwner, Observed};
 
 /// A field that differs and may be written.
@@ -54,18 +55,22 @@ pub fn judge(
         now,
         judged: Judged::default(),
     };
+    // Where Calico only enforces policy, its networking is not looked at; what was set for another type lapses.
+    let CalicoRole::Networking(backend) = network::of(spec.network.type_).calico() else {
+        return judge.judged;
+    };
     judge.group(desired::ipam(), spec.calico.strict_affinity);
     // Pools before Felix: with IPIP off in Felix while a pool still says IPIP, Linux nodes lose each other.
     let policy = spec.calico.encapsulation.policy;
-    if judge.pools() || policy == Policy::Report {
-        judge.group(desired::felix(spec, observed, originals), policy);
+    if judge.pools(backend) || policy == Policy::Report {
+        judge.group(desired::felix(spec, backend, observed, originals), policy);
     }
     judge.judged
 }
 
 impl Judge<'_> {
     /// Judges every pool; true when none is left as it must not be.
-    fn pools(&mut self) -> bool {
+    fn pools(&mut self, backend: Backend) -> bool {
         let serving = pools::serving_windows(self.observed);
         if serving.is_empty() {
             self.find(Reason::NoUsablePool, NO_POOL.to_owned());
@@ -73,13 +78,13 @@ impl Judge<'_> {
         }
         let mut all = true;
         for (name, pool) in serving {
-            all &= self.pool(name, pool);
+            all &= self.pool(name, pool, backend);
         }
         all
     }
 
-    fn pool(&mut self, name: &str, pool: &CalicoObject) -> bool {
-        let fields = desired::pool(name, self.spec.network.type_);
+    fn pool(&mut self, name: &str, pool: &CalicoObject, backend: Backend) -> bool {
+        let fields = desired::pool(name, backend);
         let differing: Vec<_> = fields
             .iter()
             .filter(|d| !is_met(d, pool.spec.get(&d.id.field)))
@@ -92,10 +97,7 @@ impl Judge<'_> {
                 .collect::<Vec<_>>()
                 .join(", ");
             if pool.managed_by_tigera {
-                self.find(
-                    Reason::PoolManagedByOperator,
-                    managed_pool(name, self.spec.network.type_.as_str()),
-                );
+                self.find(Reason::PoolManagedByOperator, managed_pool(name, backend));
                 return false;
             }
             let adopted = differing.iter().all(|d| self.holds(d));
@@ -190,8 +192,11 @@ impl Judge<'_> {
 const NO_POOL: &str = "no enabled IPv4 IPPool can serve a Windows node: create one with allowedUses Workload, \
                        blockSize 29 or less and a nodeSelector that matches the Windows nodes";
 
-fn managed_pool(name: &str, network: &str) -> String {
-    let encapsulation = if network == "CalicoVXLAN" { "VXLAN" } else { "None" };
+fn managed_pool(name: &str, backend: Backend) -> String {
+    let encapsulation = match backend {
+        Backend::Vxlan => "VXLAN",
+        Backend::Bgp => "None",
+    };
     format!(
         "IPPool {name} is managed by tigera/operator, which reverts direct changes: set encapsulation: {encapsulation} for it in \
          Installation default spec.calicoNetwork.ipPools"
@@ -207,8 +212,11 @@ fn pool_in_use(name: &str, wish: &str) -> String {
 
 fn report(desired: &Desired, current: Option<&Value>) -> String {
     let policy = match desired.id.kind {
-        CalicoKind::IpamConfiguration => "spec.calico.strictAffinity",
-        CalicoKind::IpPool | CalicoKind::FelixConfiguration => "spec.calico.encapsulation.policy",
+        ConfigKind::IpamConfiguration => "spec.calico.strictAffinity",
+        ConfigKind::IpPool | ConfigKind::FelixConfiguration | ConfigKind::FlannelConfiguration => {
+            "spec.calico.encapsulation.policy"
+        }
+        ConfigKind::Installation => "spec.calico.installation",
     };
     format!(
         "{} is {}, Windows nodes need {}: change it, or set {policy} to Enforce",

@@ -2,7 +2,7 @@
 
 use ipnet::Ipv4Net;
 use serde_json::Value;
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::names::labels;
 
 use super::selector;
@@ -18,7 +18,7 @@ const DEFAULT_BLOCK: i64 = 26;
 pub fn all(observed: &Observed) -> impl Iterator<Item = (&str, &CalicoObject)> {
     let objects = observed.calico.objects.iter();
     objects
-        .filter(|((kind, _), _)| *kind == CalicoKind::IpPool)
+        .filter(|((kind, _), _)| *kind == ConfigKind::IpPool)
         .map(|((_, name), pool)| (name.as_str(), pool))
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use serde_json::json;
 
     fn pool(spec: Value) -> CalicoObject {
-        CalicoObject::read(CalicoKind::IpPool, &json!({ "spec": spec }))
+        CalicoObject::read(ConfigKind::IpPool, &json!({ "spec": spec }))
     }
 
     fn cluster(spec: Value) -> Observed {
@@ -91,7 +91,7 @@ mod tests {
         observed
             .calico
             .objects
-            .insert((CalicoKind::IpPool, "p".into()), pool(spec));
+            .insert((ConfigKind::IpPool, "p".into()), pool(spec));
         let labels = [(labels::OS, labels::WINDOWS)].into();
         observed.nodes.insert(
             "win-0".into(),

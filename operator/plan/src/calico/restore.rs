@@ -1,7 +1,7 @@
 //! Giving Calico back when the `WindowsNodeConfig` is deleted.
 
 use serde_json::{Map, Value};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
 use super::ownership::{plain, shown};
@@ -16,10 +16,10 @@ pub struct Restoration {
 }
 
 /// Felix before pools, the reverse of the way in: Felix must do IPIP again before a pool asks for it.
-const ORDER: [CalicoKind; 3] = [
-    CalicoKind::FelixConfiguration,
-    CalicoKind::IpPool,
-    CalicoKind::IpamConfiguration,
+const ORDER: [ConfigKind; 3] = [
+    ConfigKind::FelixConfiguration,
+    ConfigKind::IpPool,
+    ConfigKind::IpamConfiguration,
 ];
 
 pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
@@ -47,7 +47,7 @@ pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
 }
 
 fn restore_object(
-    kind: CalicoKind,
+    kind: ConfigKind,
     name: &str,
     fields: &[&Original],
     object: &CalicoObject,
@@ -100,7 +100,7 @@ fn restore_object(
     }
 }
 
-fn deletion(kind: CalicoKind, name: &str, fields: &[&Original], object: &CalicoObject) -> Write {
+fn deletion(kind: ConfigKind, name: &str, fields: &[&Original], object: &CalicoObject) -> Write {
     let action = Action::Delete {
         uid: object.uid.clone(),
         resource_version: object.resource_version.clone(),

@@ -1,7 +1,7 @@
 //! From wanted fields to writes, one an object.
 
 use serde_json::{Map, Value, json};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
 use super::ownership::{Judged, Wanted};
@@ -9,7 +9,7 @@ use super::{Action, Change, Write, originals};
 use crate::observed::{CalicoObject, Observed};
 
 pub fn writes(judged: &Judged, observed: &Observed, held: &[Original]) -> Vec<Write> {
-    let mut objects: Vec<(CalicoKind, &str)> = Vec::new();
+    let mut objects: Vec<(ConfigKind, &str)> = Vec::new();
     for wanted in &judged.wanted {
         let key = (wanted.desired.id.kind, wanted.desired.id.name.as_str());
         if !objects.contains(&key) {
@@ -24,7 +24,7 @@ pub fn writes(judged: &Judged, observed: &Observed, held: &[Original]) -> Vec<Wr
 }
 
 fn write(
-    kind: CalicoKind,
+    kind: ConfigKind,
     name: &str,
     judged: &Judged,
     observed: &Observed,
@@ -111,12 +111,12 @@ fn holds(wanted: &Wanted, object: &CalicoObject) -> bool {
 
 /// Calico's schema requires both booleans of an IPAM configuration; `autoAllocateBlocks` is true by
 /// Calico's own default.
-fn creation(kind: CalicoKind, wanted: &[&Wanted]) -> Map<String, Value> {
+fn creation(kind: ConfigKind, wanted: &[&Wanted]) -> Map<String, Value> {
     let mut spec: Map<_, _> = wanted
         .iter()
         .map(|w| (w.desired.id.field.clone(), w.desired.value.clone()))
         .collect();
-    if kind == CalicoKind::IpamConfiguration {
+    if kind == ConfigKind::IpamConfiguration {
         spec.insert("autoAllocateBlocks".to_owned(), json!(true));
     }
     spec

@@ -8,11 +8,14 @@ use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::spec::{Mode, WindowsNodeConfigSpec};
 
+use crate::advice::{self, Advisory};
 use crate::calico::contest::Contests;
 use crate::calico::{self, CalicoPlan};
 use crate::finding::Finding;
 use crate::inputs::{self, Inputs};
+use crate::network;
 use crate::observed::{App, Observed, OwnObject};
+use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
 use crate::validate::Valid;
 use crate::version::Version;
@@ -23,8 +26,16 @@ use crate::workload::Surroundings;
 pub struct Plan {
     /// False in mode `Observe`: everything below is said, nothing done.
     pub write: bool,
+    pub platform: PlatformPlan,
+    /// Linux nodes that are missing.
+    pub linux: Vec<Finding>,
     pub calico: CalicoPlan,
     pub inputs: Inputs,
+    /// What of the cluster is not as the network type needs it.
+    pub network: Vec<Finding>,
+    /// What networks nodes where Calico does not.
+    pub network_agent: WorkloadPlan,
+    /// Calico's agent.
     pub agent: WorkloadPlan,
     pub proxy: WorkloadPlan,
     /// Objects of ours that differ from what they should be.
@@ -33,6 +44,7 @@ pub struct Plan {
     pub services_endpoint: Option<Value>,
     /// Objects of ours that should not be.
     pub deletions: Vec<OwnObject>,
+    pub advisories: Vec<Advisory>,
 }
 
 /// One of the DaemonSets.
@@ -70,6 +82,11 @@ pub fn decide(
     let inputs = inputs::discover(&spec.network, observed);
     let mut plan = Plan {
         write: spec.mode == Mode::Manage,
+        platform: platform::plan(spec, observed),
+        linux: Vec::new(),
+        network: network::of(spec.network.type_).findings(spec, observed),
+        network_agent: rollout::network_agent(spec),
+        advisories: advice::advise(spec, observed),
         agent: rollout::agent(spec, observed, &calico, &inputs),
         proxy: rollout::proxy(spec, observed, &calico, &inputs),
         services_endpoint: objects::services_endpoint(observed, &inputs),
@@ -84,7 +101,12 @@ pub fn decide(
         objects::add(&mut plan, agent, App::NodeAgent, config, observed);
         objects::add(&mut plan, proxy, App::KubeProxy, config, observed);
     }
-    plan.deletions = [(&plan.agent, App::NodeAgent), (&plan.proxy, App::KubeProxy)]
+    let workloads = [
+        (&plan.network_agent, App::NetworkAgent),
+        (&plan.agent, App::NodeAgent),
+        (&plan.proxy, App::KubeProxy),
+    ];
+    plan.deletions = workloads
         .into_iter()
         .filter(|(workload, _)| workload.standing != Standing::Managed)
         .flat_map(|(_, app)| objects::existing(app, observed))

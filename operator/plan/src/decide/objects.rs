@@ -22,6 +22,7 @@ pub fn add(
 ) {
     let (target, manager) = match app {
         App::NodeAgent => (&mut plan.agent, managers::NODE_AGENT),
+        App::NetworkAgent => (&mut plan.network_agent, managers::NETWORK_AGENT),
         App::KubeProxy => (&mut plan.proxy, managers::KUBE_PROXY),
     };
     let Some(workload) =
@@ -123,9 +124,16 @@ fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
 
 /// Our stored objects of a workload.
 pub fn existing(app: App, observed: &Observed) -> impl Iterator<Item = OwnObject> {
-    let names = match app {
-        App::NodeAgent => [names::node_agent::DAEMON_SET, names::node_agent::CONFIG_MAP],
-        App::KubeProxy => [names::kube_proxy::DAEMON_SET, names::kube_proxy::CONFIG_MAP],
+    use names::{kube_proxy, network_agent, node_agent};
+    let names: &[&str] = match app {
+        App::NodeAgent => &[node_agent::DAEMON_SET, node_agent::CONFIG_MAP],
+        App::NetworkAgent => &[
+            network_agent::FLANNEL_DAEMON_SET,
+            network_agent::FLANNEL_CONFIG_MAP,
+            network_agent::STATIC_ROUTES_DAEMON_SET,
+            network_agent::STATIC_ROUTES_CONFIG_MAP,
+        ],
+        App::KubeProxy => &[kube_proxy::DAEMON_SET, kube_proxy::CONFIG_MAP],
     };
     observed
         .ours

@@ -56,6 +56,17 @@ pub fn agent(
     }
 }
 
+pub fn network_agent(spec: &WindowsNodeConfigSpec) -> WorkloadPlan {
+    WorkloadPlan {
+        standing: standing::network_agent(spec),
+        version: None,
+        image: None,
+        flags: Vec::new(),
+        blocked: None,
+        note: None,
+    }
+}
+
 pub fn proxy(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,

@@ -171,6 +171,7 @@ mod tests {
     fn network() -> Network {
         Network {
             type_: NetworkType::CalicoVxlan,
+            ipam: wn_api::spec::Ipam::default(),
             api_server: None,
             service_cidrs: vec![],
             cluster_dns: None,

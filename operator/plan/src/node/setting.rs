@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 
 use crate::calico;
@@ -71,7 +71,7 @@ fn own_vnis(observed: &Observed) -> BTreeMap<String, i64> {
         .calico
         .objects
         .iter()
-        .filter(|((kind, _), _)| *kind == CalicoKind::FelixConfiguration);
+        .filter(|((kind, _), _)| *kind == ConfigKind::FelixConfiguration);
     felix
         .filter_map(|((_, name), object)| {
             let node = name.strip_prefix("node.")?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;
 use serde_json::Value;
-use wn_api::calico::{CalicoKind, WINDOWS_RESERVED_HANDLE};
+use wn_api::calico::{ConfigKind, WINDOWS_RESERVED_HANDLE};
 use wn_api::names::{self, labels, managers};
 
 use super::filed::OnNode;
@@ -46,7 +46,7 @@ pub struct CalicoObject {
 }
 
 impl CalicoObject {
-    pub fn read(kind: CalicoKind, object: &Value) -> Self {
+    pub fn read(kind: ConfigKind, object: &Value) -> Self {
         let fields = fields_read(kind);
         let entries: Vec<_> = items(object, "/metadata/managedFields").collect();
         let foreign = || entries.iter().filter(|e| !managers::is_ours(text(e, "/manager")));
@@ -117,10 +117,10 @@ impl CalicoObject {
 }
 
 /// Fields of `spec` worth keeping; a FelixConfiguration has 180 more.
-const fn fields_read(kind: CalicoKind) -> &'static [&'static str] {
+const fn fields_read(kind: ConfigKind) -> &'static [&'static str] {
     match kind {
-        CalicoKind::IpamConfiguration => &["strictAffinity", "autoAllocateBlocks", "maxBlocksPerHost"],
-        CalicoKind::IpPool => &[
+        ConfigKind::IpamConfiguration => &["strictAffinity", "autoAllocateBlocks", "maxBlocksPerHost"],
+        ConfigKind::IpPool => &[
             "cidr",
             "blockSize",
             "ipipMode",
@@ -130,7 +130,8 @@ const fn fields_read(kind: CalicoKind) -> &'static [&'static str] {
             "allowedUses",
             "assignmentMode",
         ],
-        CalicoKind::FelixConfiguration => &["ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"],
+        ConfigKind::FelixConfiguration => &["ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"],
+        ConfigKind::Installation | ConfigKind::FlannelConfiguration => &[],
     }
 }
 
@@ -283,7 +284,7 @@ mod tests {
             ]},
             "spec": {"strictAffinity": false, "autoAllocateBlocks": true, "kubeVirtVMAddressPersistence": "Enabled"},
         });
-        let facts = CalicoObject::read(CalicoKind::IpamConfiguration, &object);
+        let facts = CalicoObject::read(ConfigKind::IpamConfiguration, &object);
         assert_eq!(facts.spec.len(), 2, "fields nobody reads are not kept");
         assert_eq!(
             facts.owners["strictAffinity"],

@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod failures;
 mod filed;
 mod labels;
+mod linux;
 mod nodes;
 mod workloads;
 
@@ -16,13 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 
 pub use calico::{AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
 pub use cluster::{InstallationFacts, SourceFacts};
 pub use failures::SandboxFailure;
 pub use filed::{Filed, OnNode};
 pub use labels::Labels;
+pub use linux::LinuxNodeFacts;
 pub use nodes::{NodeFacts, Said, WindowsBuild};
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
@@ -49,7 +51,9 @@ pub struct Observed {
     /// Namespace the operator and its DaemonSets live in.
     pub namespace: String,
     pub kubernetes: Option<Version>,
+    /// Windows nodes.
     pub nodes: BTreeMap<String, NodeFacts>,
+    pub linux: BTreeMap<String, LinuxNodeFacts>,
     pub pods: Filed<PodFacts>,
     /// Pods whose sandbox could not be made on Windows nodes of late.
     pub failures: Filed<SandboxFailure>,
@@ -107,7 +111,7 @@ pub enum Source {
 pub struct CalicoFacts {
     /// Names of the CustomResourceDefinitions that tell which form of the API is served.
     pub definitions: BTreeSet<String>,
-    pub objects: BTreeMap<(CalicoKind, String), CalicoObject>,
+    pub objects: BTreeMap<(ConfigKind, String), CalicoObject>,
     pub blocks: Filed<BlockFacts>,
     pub affinities: Filed<AffinityFacts>,
     pub cluster_information: Option<ClusterInformation>,

@@ -1,5 +1,8 @@
 //! Facts of a Windows Node.
 
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::annotations::TAINTED;
@@ -7,6 +10,7 @@ use wn_api::names::{NODE_CONDITION, READINESS_TAINT};
 use wn_api::node_reasons::NodeReason;
 
 use super::labels::Labels;
+use super::linux;
 use super::{items, text, time};
 use crate::version::Version;
 
@@ -32,6 +36,8 @@ pub struct NodeFacts {
     pub rebooted: Option<Timestamp>,
     /// `status.allocatable.pods`.
     pub max_pods: Option<u32>,
+    pub internal_ip: Option<Ipv4Addr>,
+    pub pod_cidr: Option<Ipv4Net>,
     /// Annotations of calico-node; empty when absent.
     pub tunnel_address: String,
     pub tunnel_mac: String,
@@ -98,6 +104,8 @@ impl NodeFacts {
             boot_id: text(node, "/status/nodeInfo/bootID").to_owned(),
             rebooted: said.as_ref().filter(|s| recovering(s)).and_then(|s| s.since),
             max_pods: text(node, "/status/allocatable/pods").parse().ok(),
+            internal_ip: linux::internal_ip(node),
+            pod_cidr: linux::pod_cidr(node),
             tunnel_address: annotation("IPv4VXLANTunnelAddr"),
             tunnel_mac: annotation("VXLANTunnelMACAddr"),
             bgp_address: annotation("IPv4Address"),
@@ -126,6 +134,9 @@ impl NodeFacts {
             && self.provider_id == other.provider_id
             && self.kernel_version == other.kernel_version
             && self.kubelet_version == other.kubelet_version
+            && self.internal_ip == other.internal_ip
+            && self.pod_cidr == other.pod_cidr
+            && self.bgp_address == other.bgp_address
     }
 
     /// Does our condition on the Node say just that?

@@ -11,7 +11,10 @@ use crate::version::Version;
 /// What a DaemonSet or pod on Windows nodes does.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum App {
+    /// Calico's agent.
     NodeAgent,
+    /// What networks nodes where Calico does not.
+    NetworkAgent,
     KubeProxy,
 }
 
@@ -146,6 +149,9 @@ impl PodFacts {
             .as_str()?
         {
             names::node_agent::DAEMON_SET => App::NodeAgent,
+            names::network_agent::FLANNEL_DAEMON_SET | names::network_agent::STATIC_ROUTES_DAEMON_SET => {
+                App::NetworkAgent
+            }
             names::kube_proxy::DAEMON_SET => App::KubeProxy,
             _ => return None,
         };

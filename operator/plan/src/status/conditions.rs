@@ -60,7 +60,7 @@ impl Verdict {
 }
 
 /// One verdict a condition type, in the order of `types::ALL`.
-pub type Verdicts = [Verdict; 8];
+pub type Verdicts = [Verdict; types::ALL.len()];
 
 pub fn set(old: &[Condition], generation: Option<i64>, verdicts: Verdicts, now: Timestamp) -> Vec<Condition> {
     types::ALL

@@ -7,24 +7,81 @@ use wn_api::reasons::Reason;
 
 use super::Verdicts;
 use super::conditions::Verdict as Condition;
+use crate::advice;
 use crate::applied::{Applied, Part};
 use crate::decide::{Plan, WorkloadPlan, names_of};
 use crate::finding::Finding;
 use crate::node::Table;
 use crate::observed::{App, Observed};
+use crate::platform;
 use crate::standing::Standing;
 
 pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table) -> Verdicts {
-    let inputs = inputs(plan);
-    let calico = calico(plan, applied);
-    let agent = workload(&plan.agent, App::NodeAgent, observed, plan, applied);
-    let proxy = workload(&plan.proxy, App::KubeProxy, observed, plan, applied);
-    let nodes = node_condition(nodes);
-    let concerns = [&inputs, &calico, &agent, &proxy, &nodes];
+    let run = |workload_plan, app| workload(workload_plan, app, observed, plan, applied);
+    // In the order of cause and consequence, which is that of `types::ALL`.
+    let concerns = [
+        platform(plan),
+        linux(plan),
+        inputs(plan),
+        calico(plan, applied),
+        network(plan),
+        run(&plan.network_agent, App::NetworkAgent),
+        run(&plan.agent, App::NodeAgent),
+        run(&plan.proxy, App::KubeProxy),
+        node_condition(nodes),
+    ];
     let ready = ready(&concerns);
     let stalled = stalled(&concerns);
     let reconciling = reconciling(&concerns, stalled.is_true(), plan.write);
-    [ready, reconciling, stalled, inputs, calico, agent, proxy, nodes]
+    let [a, b, c, d, e, f, g, h, i] = concerns;
+    [
+        ready,
+        reconciling,
+        stalled,
+        a,
+        b,
+        c,
+        d,
+        e,
+        f,
+        g,
+        h,
+        i,
+        advisories(plan),
+    ]
+}
+
+fn platform(plan: &Plan) -> Condition {
+    findings(&plan.platform.findings).unwrap_or_else(|| {
+        let found = plan
+            .platform
+            .platform
+            .map_or("no platform is known by name", platform::name);
+        Condition::yes(Reason::AsExpected, found)
+    })
+}
+
+fn linux(plan: &Plan) -> Condition {
+    findings(&plan.linux)
+        .unwrap_or_else(|| Condition::yes(Reason::AsExpected, "there are enough Linux nodes"))
+}
+
+fn network(plan: &Plan) -> Condition {
+    findings(&plan.network)
+        .unwrap_or_else(|| Condition::yes(Reason::AsExpected, "the cluster is as the network type needs it"))
+}
+
+/// True when there is something to know.
+fn advisories(plan: &Plan) -> Condition {
+    let summary = advice::summary(&plan.advisories);
+    if plan.advisories.is_empty() {
+        Condition::no(Reason::AsExpected, summary)
+    } else {
+        Condition::yes(
+            Reason::AdvisoriesFound,
+            format!("{summary}: see status.advisories"),
+        )
+    }
 }
 
 fn inputs(plan: &Plan) -> Condition {
@@ -78,8 +135,15 @@ fn workload(
     plan: &Plan,
     applied: &Applied,
 ) -> Condition {
+    if let Standing::NotNeeded { why } = &workload.standing {
+        return Condition::yes(Reason::NotApplicable, why.clone());
+    }
     let (part, name) = match app {
         App::NodeAgent => (Part::NodeAgent, wn_api::names::node_agent::DAEMON_SET),
+        App::NetworkAgent => (
+            Part::NetworkAgent,
+            wn_api::names::network_agent::FLANNEL_DAEMON_SET,
+        ),
         App::KubeProxy => (Part::KubeProxy, wn_api::names::kube_proxy::DAEMON_SET),
     };
     if let Standing::External { by } = &workload.standing {
@@ -156,7 +220,7 @@ fn node_condition(nodes: &Table) -> Condition {
 }
 
 /// The first concern that is not met says why: they are in the order of cause and consequence.
-fn ready(concerns: &[&Condition]) -> Condition {
+fn ready(concerns: &[Condition]) -> Condition {
     match concerns.iter().find(|c| !c.is_true()) {
         Some(concern) => Condition::no(concern.reason, concern.message.clone()),
         None if concerns.iter().any(|c| c.reason == Reason::NoWindowsNodes) => Condition::yes(
@@ -168,7 +232,7 @@ fn ready(concerns: &[&Condition]) -> Condition {
 }
 
 /// Stalled in kstatus' sense: no progress until a person does something.
-fn stalled(concerns: &[&Condition]) -> Condition {
+fn stalled(concerns: &[Condition]) -> Condition {
     match concerns.iter().find(|c| !c.is_true() && needs_a_person(c.reason)) {
         Some(concern) => Condition::yes(concern.reason, concern.message.clone()),
         None => Condition::no(Reason::AsExpected, "nothing waits for a person"),
@@ -188,10 +252,14 @@ const fn needs_a_person(reason: Reason) -> bool {
             | Reason::FieldConflict
             | Reason::Contested
             | Reason::DSRUnsupported
+            | Reason::PlatformUnsupported
+            | Reason::KubernetesVersionUnsupported
+            | Reason::NoLinuxNodes
+            | Reason::TooFewLinuxNodes
     )
 }
 
-fn reconciling(concerns: &[&Condition], stalled: bool, write: bool) -> Condition {
+fn reconciling(concerns: &[Condition], stalled: bool, write: bool) -> Condition {
     match concerns.iter().find(|c| !c.is_true()) {
         Some(concern) if write && !stalled => Condition::yes(Reason::Progressing, concern.message.clone()),
         _ => Condition::no(Reason::AsExpected, "nothing is under way"),

@@ -9,14 +9,16 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use wn_api::WindowsNodeConfig;
 use wn_api::names::tigera;
-use wn_api::status::{CalicoStatus, WindowsNodeConfigStatus, WorkloadStatus};
+use wn_api::status::{CalicoStatus, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus};
 
+use crate::advice;
 use crate::applied::Applied;
 use crate::calico::{self, Change};
 use crate::calico::{Action, Write};
 use crate::decide::{Plan, WorkloadPlan};
 use crate::node::{Setting, Table};
 use crate::observed::{App, Observed};
+use crate::platform;
 use crate::standing::Standing;
 use crate::validate::Violation;
 
@@ -75,10 +77,17 @@ pub fn build(
         observed_generation: config.metadata.generation,
         conditions: conditions::set(old, config.metadata.generation, judged, now),
         inputs: Some(plan.inputs.status()),
+        platform: plan.platform.platform.map(|p| PlatformStatus {
+            name: platform::name(p).to_owned(),
+            source: plan.platform.source.clone(),
+        }),
         calico: Some(calico_status(config, observed, plan)),
         node_agent: Some(workload_status(&plan.agent, App::NodeAgent, observed)),
+        network_agent: needed(&plan.network_agent)
+            .then(|| workload_status(&plan.network_agent, App::NetworkAgent, observed)),
         kube_proxy: Some(workload_status(&plan.proxy, App::KubeProxy, observed)),
         nodes: Some(nodes::status(&config.spec, observed, nodes, now)),
+        advisories: Some(advice::status(&plan.advisories)),
         pending_changes: if plan.write { Vec::new() } else { pending(plan) },
     }
 }
@@ -135,6 +144,7 @@ fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> Worklo
         managed_by: match &plan.standing {
             Standing::Managed => None,
             Standing::External { by } => Some(by.clone()),
+            Standing::NotNeeded { .. } => None,
         },
         daemon_set: running.map(|((namespace, name), _)| format!("{namespace}/{name}")),
         version: plan.version.as_ref().filter(|_| ours).map(ToString::to_string),
@@ -144,6 +154,10 @@ fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> Worklo
         updated: counts.map_or(0, |c| c.updated),
         ready: counts.map_or(0, |c| c.ready),
     }
+}
+
+fn needed(plan: &WorkloadPlan) -> bool {
+    !matches!(plan.standing, Standing::NotNeeded { .. })
 }
 
 /// One line a change, for mode `Observe`.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use wn_api::WindowsNodeConfig;
-use wn_api::calico::{CalicoKind, DEFAULT};
+use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 use wn_api::status::Original;
@@ -16,9 +16,9 @@ use wn_plan::version::Version;
 
 use super::Store;
 
-pub const IPAM: CalicoKind = CalicoKind::IpamConfiguration;
-pub const POOL: CalicoKind = CalicoKind::IpPool;
-pub const FELIX: CalicoKind = CalicoKind::FelixConfiguration;
+pub const IPAM: ConfigKind = ConfigKind::IpamConfiguration;
+pub const POOL: ConfigKind = ConfigKind::IpPool;
+pub const FELIX: ConfigKind = ConfigKind::FelixConfiguration;
 pub const DEFAULT_POOL: &str = "default-ipv4-ippool";
 pub const NAMESPACE: &str = "windows-node-operator";
 /// Field manager of Calico's own programs, and of every other Go client.
@@ -180,17 +180,17 @@ impl Cluster {
         self.contests.reset();
     }
 
-    pub fn update(&mut self, kind: CalicoKind, name: &str, manager: &str, spec: Value) {
+    pub fn update(&mut self, kind: ConfigKind, name: &str, manager: &str, spec: Value) {
         self.store.update(kind, name, manager, &spec);
         self.look();
     }
 
-    pub fn apply_as(&mut self, kind: CalicoKind, name: &str, manager: &str, spec: Value) {
+    pub fn apply_as(&mut self, kind: ConfigKind, name: &str, manager: &str, spec: Value) {
         self.store.apply(kind, name, manager, &spec);
         self.look();
     }
 
-    pub fn delete(&mut self, kind: CalicoKind, name: &str) {
+    pub fn delete(&mut self, kind: ConfigKind, name: &str) {
         self.store.delete(kind, name);
         self.look();
     }
@@ -228,7 +228,7 @@ impl Cluster {
     }
 
     /// A field of a Calico object; null when absent.
-    pub fn field(&self, kind: CalicoKind, name: &str, field: &str) -> Value {
+    pub fn field(&self, kind: ConfigKind, name: &str, field: &str) -> Value {
         self.store
             .specs()
             .get(&(kind, name.to_owned()))
@@ -245,7 +245,7 @@ impl Cluster {
             .unwrap_or_default()
     }
 
-    pub fn original(&self, kind: CalicoKind, field: &str) -> Option<Original> {
+    pub fn original(&self, kind: ConfigKind, field: &str) -> Option<Original> {
         self.originals()
             .into_iter()
             .find(|o| o.kind == kind && o.field == field)

@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::names::managers;
 use wn_plan::calico::{Action, Write};
 use wn_plan::observed::CalicoObject;
 
-type Key = (CalicoKind, String);
+type Key = (ConfigKind, String);
 /// Manager and operation.
 type Owner = (String, &'static str);
 
@@ -33,17 +33,19 @@ pub struct Store {
 pub const UPDATE: &str = "Update";
 pub const APPLY: &str = "Apply";
 
-fn manager_of(kind: CalicoKind) -> &'static str {
+fn manager_of(kind: ConfigKind) -> &'static str {
     match kind {
-        CalicoKind::IpamConfiguration => managers::IPAM,
-        CalicoKind::IpPool => managers::IP_POOL,
-        CalicoKind::FelixConfiguration => managers::FELIX,
+        ConfigKind::IpamConfiguration => managers::IPAM,
+        ConfigKind::IpPool => managers::IP_POOL,
+        ConfigKind::FelixConfiguration => managers::FELIX,
+        ConfigKind::Installation => managers::INSTALLATION,
+        ConfigKind::FlannelConfiguration => managers::FLANNEL,
     }
 }
 
 impl Store {
     /// A plain create or update of these fields; null removes one.
-    pub fn update(&mut self, kind: CalicoKind, name: &str, manager: &str, spec: &Value) {
+    pub fn update(&mut self, kind: ConfigKind, name: &str, manager: &str, spec: &Value) {
         let fields = spec.as_object().unwrap();
         let object = self.touch(kind, name);
         for (field, value) in fields {
@@ -67,7 +69,7 @@ impl Store {
     }
 
     /// A forced server-side apply.
-    pub fn apply(&mut self, kind: CalicoKind, name: &str, manager: &str, spec: &Value) {
+    pub fn apply(&mut self, kind: ConfigKind, name: &str, manager: &str, spec: &Value) {
         let fields = spec.as_object().unwrap();
         let object = self.touch(kind, name);
         let before = object.owners.remove(&(manager.into(), APPLY)).unwrap_or_default();
@@ -88,11 +90,11 @@ impl Store {
         object.owners.retain(|_, owned| !owned.is_empty());
     }
 
-    pub fn label(&mut self, kind: CalicoKind, name: &str, key: &str, value: &str) {
+    pub fn label(&mut self, kind: ConfigKind, name: &str, key: &str, value: &str) {
         self.touch(kind, name).labels.insert(key.into(), value.into());
     }
 
-    pub fn delete(&mut self, kind: CalicoKind, name: &str) {
+    pub fn delete(&mut self, kind: ConfigKind, name: &str) {
         self.objects.remove(&(kind, name.into()));
     }
 
@@ -110,7 +112,7 @@ impl Store {
                 let bools = ["strictAffinity", "autoAllocateBlocks"]
                     .map(|f| spec.get(f).is_some_and(Value::is_boolean));
                 assert!(
-                    kind != CalicoKind::IpamConfiguration || bools == [true, true],
+                    kind != ConfigKind::IpamConfiguration || bools == [true, true],
                     "Calico's schema requires both"
                 );
                 self.update(kind, name, manager_of(kind), &Value::Object(spec.clone()));
@@ -158,7 +160,7 @@ impl Store {
         self.objects.iter().map(facts).collect()
     }
 
-    fn touch(&mut self, kind: CalicoKind, name: &str) -> &mut Stored {
+    fn touch(&mut self, kind: ConfigKind, name: &str) -> &mut Stored {
         self.clock += 1;
         let clock = self.clock;
         let object = self.objects.entry((kind, name.into())).or_insert_with(|| Stored {

@@ -2,7 +2,7 @@
 
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::{Value, json};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::names::managers;
 use wn_plan::calico::{Action, Write};
 
@@ -10,11 +10,13 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::world::Topic;
 
-const fn manager(kind: CalicoKind) -> &'static str {
+const fn manager(kind: ConfigKind) -> &'static str {
     match kind {
-        CalicoKind::IpamConfiguration => managers::IPAM,
-        CalicoKind::IpPool => managers::IP_POOL,
-        CalicoKind::FelixConfiguration => managers::FELIX,
+        ConfigKind::IpamConfiguration => managers::IPAM,
+        ConfigKind::IpPool => managers::IP_POOL,
+        ConfigKind::FelixConfiguration => managers::FELIX,
+        ConfigKind::Installation => managers::INSTALLATION,
+        ConfigKind::FlannelConfiguration => managers::FLANNEL,
     }
 }
 

@@ -17,7 +17,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_api::node_reasons::NodeReason;
 use wn_plan::node::State;
 
@@ -40,10 +40,10 @@ const SECONDS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0];
 
 /// What can drift. A counter that is not there before its first event has no increase at that event.
 const FIELDS: [(&str, &[&str]); 5] = [
-    (CalicoKind::IpamConfiguration.as_str(), &["strictAffinity"]),
-    (CalicoKind::IpPool.as_str(), &["ipipMode", "vxlanMode"]),
+    (ConfigKind::IpamConfiguration.as_str(), &["strictAffinity"]),
+    (ConfigKind::IpPool.as_str(), &["ipipMode", "vxlanMode"]),
     (
-        CalicoKind::FelixConfiguration.as_str(),
+        ConfigKind::FelixConfiguration.as_str(),
         &["ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"],
     ),
     ("DaemonSet", &[WHOLE_OBJECT]),

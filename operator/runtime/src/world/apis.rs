@@ -46,7 +46,7 @@ impl Apis {
     pub fn resource(&self, topic: Topic) -> Option<ApiResource> {
         let (group, version, kind, plural) = match topic {
             Topic::Config => (names::GROUP, names::VERSION, names::KIND, "windowsnodeconfigs"),
-            Topic::Nodes => ("", "v1", "Node", "nodes"),
+            Topic::Nodes | Topic::LinuxNodes => ("", "v1", "Node", "nodes"),
             Topic::Pods => ("", "v1", "Pod", "pods"),
             Topic::DaemonSets => ("apps", "v1", "DaemonSet", "daemonsets"),
             Topic::ConfigMaps => ("", "v1", "ConfigMap", "configmaps"),
@@ -65,7 +65,7 @@ impl Apis {
                 "datastoremigrations",
             ),
             Topic::Calico(kind) => {
-                let (served, plural) = self.calico?.served(kind);
+                let (served, plural) = self.calico?.served(kind)?;
                 (self.calico?.group(), self.calico?.version(), served, plural)
             }
             Topic::Blocks => (
@@ -118,11 +118,17 @@ pub fn selection(topic: Topic) -> watcher::Config {
     match topic {
         Topic::Config => one(names::SINGLETON),
         Topic::Nodes => all.labels(&format!("{}={}", labels::OS, labels::WINDOWS)),
+        Topic::LinuxNodes => all.labels(&format!("{}={}", labels::OS, labels::LINUX)),
         Topic::Pods => all.labels(&format!(
-            "{} in ({},{})",
+            "{} in ({})",
             labels::K8S_APP,
-            names::node_agent::DAEMON_SET,
-            names::kube_proxy::DAEMON_SET
+            [
+                names::node_agent::DAEMON_SET,
+                names::network_agent::FLANNEL_DAEMON_SET,
+                names::network_agent::STATIC_ROUTES_DAEMON_SET,
+                names::kube_proxy::DAEMON_SET,
+            ]
+            .join(",")
         )),
         Topic::ConfigMaps => all.labels(&format!("{}={}", labels::MANAGED_BY, names::OPERATOR)),
         Topic::Source(source) => one(source_place(source).1),

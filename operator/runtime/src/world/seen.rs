@@ -44,7 +44,7 @@ macro_rules! numerous {
     )+};
 }
 
-numerous!(Nodes, Pods, Failures, Blocks, Affinities);
+numerous!(Nodes, LinuxNodes, Pods, Failures, Blocks, Affinities);
 
 /// The fact of an object, with as much of its metadata as a watch needs.
 #[derive(Clone, Debug)]

@@ -7,8 +7,8 @@ use serde_json::Value;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
     AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
-    InstallationFacts, Key, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject, PodFacts,
-    SandboxFailure, Source, SourceFacts, cluster,
+    InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
+    PodFacts, SandboxFailure, Source, SourceFacts, cluster,
 };
 
 use super::Topic;
@@ -40,6 +40,7 @@ impl Touched {
 #[derive(Clone, Debug)]
 pub enum Fact {
     Node(Box<NodeFacts>),
+    Linux(Option<Box<LinuxNodeFacts>>),
     Pod(Option<PodFacts>),
     Failure(Option<SandboxFailure>),
     Block(Option<BlockFacts>),
@@ -52,6 +53,7 @@ impl Fact {
     pub fn read(topic: Topic, object: &Value) -> Self {
         match topic {
             Topic::Nodes => Self::Node(Box::new(NodeFacts::read(object))),
+            Topic::LinuxNodes => Self::Linux(Some(Box::new(LinuxNodeFacts::read(object)))),
             Topic::Pods => Self::Pod(PodFacts::read(object)),
             Topic::Failures => Self::Failure(SandboxFailure::read(object)),
             Topic::Blocks => Self::Block(BlockFacts::read(object)),
@@ -63,6 +65,7 @@ impl Fact {
     /// The fact of an object that is gone.
     fn gone(topic: Topic) -> Self {
         match topic {
+            Topic::LinuxNodes => Self::Linux(None),
             Topic::Pods => Self::Pod(None),
             Topic::Failures => Self::Failure(None),
             Topic::Blocks => Self::Block(None),
@@ -76,6 +79,7 @@ impl Fact {
 pub fn take_fact(observed: &mut Observed, key: &Key, fact: Fact) -> Touched {
     match fact {
         Fact::Node(facts) => node(observed, key.1.clone(), *facts),
+        Fact::Linux(fact) => Touched::plan(set(&mut observed.linux, key.1.clone(), fact.map(|f| *f))),
         Fact::Pod(fact) => file(&mut observed.pods, key, fact, |_| ()),
         Fact::Failure(fact) => file(&mut observed.failures, key, fact, |_| ()),
         Fact::Block(fact) => file(&mut observed.calico.blocks, key, fact, |b| {
@@ -110,7 +114,12 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
                 nodes: vec![name],
             };
         }
-        Topic::Nodes | Topic::Pods | Topic::Failures | Topic::Blocks | Topic::Affinities => {
+        Topic::Nodes
+        | Topic::LinuxNodes
+        | Topic::Pods
+        | Topic::Failures
+        | Topic::Blocks
+        | Topic::Affinities => {
             let fact = object.map_or_else(|| Fact::gone(topic), |o| Fact::read(topic, o));
             return take_fact(observed, key, fact);
         }

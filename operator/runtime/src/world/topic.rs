@@ -1,13 +1,15 @@
 //! What is watched.
 
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_plan::observed::Source;
 
 /// A watch, and the kind of fact it feeds.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Topic {
     Config,
+    /// Windows nodes.
     Nodes,
+    LinuxNodes,
     Pods,
     DaemonSets,
     /// ConfigMaps of ours.
@@ -17,7 +19,7 @@ pub enum Topic {
     Definition(usize),
     Installation,
     Migrations,
-    Calico(CalicoKind),
+    Calico(ConfigKind),
     Blocks,
     Affinities,
     ClusterInformation,

@@ -15,11 +15,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::{debug, warn};
-use wn_api::calico::CalicoKind;
+use wn_api::calico::ConfigKind;
 use wn_plan::calico::api::form;
 use wn_plan::observed::Key;
 
-use super::seen::{Affinities, Blocks, Failures, Nodes, Numerous, Pods, Seen};
+use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
 use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES};
 use super::{Apis, Topic, World, apis};
 use crate::metrics::{Metrics, Pulse};
@@ -96,6 +96,9 @@ impl Watches {
             } else {
                 match topic {
                     Topic::Nodes => spawn::<Seen<Nodes>>(&mut task, topic, client, apis, world, pulse),
+                    Topic::LinuxNodes => {
+                        spawn::<Seen<LinuxNodes>>(&mut task, topic, client, apis, world, pulse)
+                    }
                     Topic::Pods => spawn::<Seen<Pods>>(&mut task, topic, client, apis, world, pulse),
                     Topic::Failures => spawn::<Seen<Failures>>(&mut task, topic, client, apis, world, pulse),
                     Topic::Blocks => spawn::<Seen<Blocks>>(&mut task, topic, client, apis, world, pulse),
@@ -111,9 +114,9 @@ impl Watches {
 }
 
 const CALICO: [Topic; 6] = [
-    Topic::Calico(CalicoKind::IpamConfiguration),
-    Topic::Calico(CalicoKind::IpPool),
-    Topic::Calico(CalicoKind::FelixConfiguration),
+    Topic::Calico(ConfigKind::IpamConfiguration),
+    Topic::Calico(ConfigKind::IpPool),
+    Topic::Calico(ConfigKind::FelixConfiguration),
     Topic::Blocks,
     Topic::Affinities,
     Topic::ClusterInformation,
@@ -123,6 +126,7 @@ fn base() -> BTreeSet<Topic> {
     let always = [
         Topic::Config,
         Topic::Nodes,
+        Topic::LinuxNodes,
         Topic::Pods,
         Topic::Failures,
         Topic::DaemonSets,
@@ -186,6 +190,7 @@ fn label(topic: Topic) -> String {
         Topic::Source(source) => format!("{source:?}"),
         Topic::Config
         | Topic::Nodes
+        | Topic::LinuxNodes
         | Topic::Pods
         | Topic::DaemonSets
         | Topic::ConfigMaps

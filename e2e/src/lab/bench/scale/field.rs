@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt as _};
 use serde_json::json;
-use wn_api::calico::{CalicoApi, CalicoKind};
+use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::names;
 
 use super::process;
@@ -234,7 +234,7 @@ impl Field {
 /// A pool keeps its CIDR, so it is made anew, as the one who makes Calico's objects would.
 async fn enlarge_pool(client: &Client) -> Result<()> {
     const NAME: &str = "default-ipv4-ippool";
-    let pools = objects::calico(client, CalicoApi::V1, CalicoKind::IpPool);
+    let pools = objects::calico(client, CalicoApi::V1, ConfigKind::IpPool);
     let mut pool = pools.get(NAME).await?;
     pools.delete(NAME, &Default::default()).await?;
     pool.data["spec"]["cidr"] = json!(format!("{POOL_BASE}/12"));

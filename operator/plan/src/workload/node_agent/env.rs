@@ -102,9 +102,10 @@ fn api_group(api: CalicoApi) -> Option<EnvVar> {
 }
 
 fn cluster_type(network: NetworkType) -> &'static str {
-    match network {
-        NetworkType::CalicoVxlan => "k8s,windows",
-        NetworkType::CalicoBgp => "k8s,bgp,windows",
+    if network == NetworkType::CalicoBgp {
+        "k8s,bgp,windows"
+    } else {
+        "k8s,windows"
     }
 }
 

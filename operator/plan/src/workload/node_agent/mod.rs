@@ -13,6 +13,7 @@ use wn_api::spec::{Image, NetworkType, NodeAgent};
 use super::image::{DefaultImage, reference};
 use super::meta::{Base, config_map, daemon_set};
 use super::{Surroundings, Workload};
+use crate::network::{self, Backend, CalicoRole};
 use crate::version::Version;
 use command_line::CommandLines;
 
@@ -28,9 +29,10 @@ const GRACE_PERIOD: i64 = 5;
 
 /// Name of the networking backend, in `CALICO_NETWORKING_BACKEND` and as `mode` in the CNI configuration.
 fn backend(network: NetworkType) -> &'static str {
-    match network {
-        NetworkType::CalicoVxlan => "vxlan",
-        NetworkType::CalicoBgp => "windows-bgp",
+    match network::of(network).calico() {
+        CalicoRole::Networking(Backend::Vxlan) => "vxlan",
+        CalicoRole::Networking(Backend::Bgp) => "windows-bgp",
+        CalicoRole::Policy { .. } => "none",
     }
 }
 

@@ -1,0 +1,52 @@
+//! Calico's own networking: an overlay, or routes by BGP.
+
+use wn_api::spec::WindowsNodeConfigSpec;
+
+use super::{Backend, CalicoRole, NetworkOption, SourceVip};
+use crate::finding::Finding;
+use crate::observed::Observed;
+
+/// HNS network Calico creates, for both backends (`startup_windows.go`).
+const NETWORK: &str = "Calico";
+/// Endpoint of the node itself in that network (`SetupVxlanNetwork`: name of the network and `_ep`).
+const HOST_ENDPOINT: &str = "Calico_ep";
+
+pub struct Vxlan;
+
+impl NetworkOption for Vxlan {
+    fn hns_network(&self) -> Option<&'static str> {
+        Some(NETWORK)
+    }
+
+    fn source_vip(&self) -> SourceVip {
+        SourceVip::Endpoint(HOST_ENDPOINT)
+    }
+
+    fn calico(&self) -> CalicoRole {
+        CalicoRole::Networking(Backend::Vxlan)
+    }
+
+    fn findings(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<Finding> {
+        Vec::new()
+    }
+}
+
+pub struct Bgp;
+
+impl NetworkOption for Bgp {
+    fn hns_network(&self) -> Option<&'static str> {
+        Some(NETWORK)
+    }
+
+    fn source_vip(&self) -> SourceVip {
+        SourceVip::None
+    }
+
+    fn calico(&self) -> CalicoRole {
+        CalicoRole::Networking(Backend::Bgp)
+    }
+
+    fn findings(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<Finding> {
+        Vec::new()
+    }
+}

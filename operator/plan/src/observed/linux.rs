@@ -1,0 +1,76 @@
+//! Facts of a Linux Node: what Windows nodes depend on.
+
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+use serde_json::Value;
+
+use super::{Labels, flag, items, text};
+
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct LinuxNodeFacts {
+    /// Labels outside `kubernetes.io` and `k8s.io`: platforms leave their mark there.
+    pub labels: Labels,
+    pub provider_id: String,
+    pub kubelet_version: String,
+    /// Pods may be scheduled on it.
+    pub schedulable: bool,
+    pub control_plane: bool,
+    pub internal_ip: Option<Ipv4Addr>,
+    pub pod_cidr: Option<Ipv4Net>,
+    /// Annotation `projectcalico.org/IPv4Address`, with its prefix.
+    pub bgp_address: String,
+    /// Annotation `projectcalico.org/RouteReflectorClusterID` is set.
+    pub route_reflector: bool,
+}
+
+impl LinuxNodeFacts {
+    pub fn read(node: &Value) -> Self {
+        let labels = || {
+            node.pointer("/metadata/labels")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+        };
+        let annotation = |name: &str| {
+            let value = node.pointer("/metadata/annotations").and_then(|a| a.get(name));
+            value.and_then(Value::as_str).unwrap_or_default()
+        };
+        let telling = |name: &str| {
+            let prefix = name.split('/').next().unwrap_or_default();
+            let ordinary = ["kubernetes.io", "k8s.io"];
+            name.contains('/')
+                && !ordinary
+                    .iter()
+                    .any(|o| prefix == *o || prefix.ends_with(&format!(".{o}")))
+        };
+        Self {
+            labels: labels()
+                .filter(|(name, _)| telling(name))
+                .filter_map(|(name, value)| Some((name, value.as_str()?)))
+                .collect(),
+            provider_id: text(node, "/spec/providerID").to_owned(),
+            kubelet_version: text(node, "/status/nodeInfo/kubeletVersion").to_owned(),
+            schedulable: !flag(node, "/spec/unschedulable"),
+            control_plane: labels().any(|(name, _)| name == "node-role.kubernetes.io/control-plane"),
+            internal_ip: internal_ip(node),
+            pod_cidr: pod_cidr(node),
+            bgp_address: annotation("projectcalico.org/IPv4Address").to_owned(),
+            route_reflector: !annotation("projectcalico.org/RouteReflectorClusterID").is_empty(),
+        }
+    }
+}
+
+/// First IPv4 address of type `InternalIP`.
+pub fn internal_ip(node: &Value) -> Option<Ipv4Addr> {
+    items(node, "/status/addresses")
+        .filter(|a| text(a, "/type") == "InternalIP")
+        .find_map(|a| text(a, "/address").parse().ok())
+}
+
+/// First IPv4 range of `spec.podCIDRs`.
+pub fn pod_cidr(node: &Value) -> Option<Ipv4Net> {
+    let all = items(node, "/spec/podCIDRs").filter_map(Value::as_str);
+    all.chain([text(node, "/spec/podCIDR")])
+        .find_map(|cidr| cidr.parse().ok())
+}
