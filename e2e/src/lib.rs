@@ -4,6 +4,7 @@
 //! by what the API server saw.
 
 pub mod control_plane;
+pub mod hns;
 pub mod lab;
 pub mod objects;
 pub mod operator;
