@@ -8,5 +8,7 @@ pub mod hns;
 pub mod lab;
 pub mod objects;
 pub mod operator;
+pub mod proof;
 pub mod simulator;
 pub mod stage;
+pub mod windows;
