@@ -4,8 +4,11 @@
 //! by what the API server saw.
 
 pub mod control_plane;
+pub mod hns;
 pub mod lab;
 pub mod objects;
 pub mod operator;
+pub mod proof;
 pub mod simulator;
 pub mod stage;
+pub mod windows;

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
+use super::once::fingerprint;
+
 /// A directory with `go.mod` and `go.sum`.
-pub(super) struct GoModule {
+pub(crate) struct GoModule {
     directory: PathBuf,
     go_mod: String,
     go_sum: String,
 }
 
 impl GoModule {
-    pub(super) fn load(directory: &Path) -> Result<Self> {
+    pub(crate) fn load(directory: &Path) -> Result<Self> {
         let read = |name: &str| {
             let path = directory.join(name);
             fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
@@ -25,12 +27,12 @@ impl GoModule {
         })
     }
 
-    pub(super) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// The version a `require` line pins for `path`.
-    pub(super) fn version_of(&self, path: &str) -> Result<String> {
+    pub(crate) fn version_of(&self, path: &str) -> Result<String> {
         self.lines()
             .find_map(|words| match words.as_slice() {
                 ["require", found, version, ..] | [found, version, ..] if *found == path => {
@@ -42,7 +44,7 @@ impl GoModule {
     }
 
     /// The oldest Go that builds this module.
-    pub(super) fn go_version(&self) -> Result<&str> {
+    pub(crate) fn go_version(&self) -> Result<&str> {
         self.lines()
             .find_map(|words| match words.as_slice() {
                 ["go", version] => Some(*version),
@@ -51,14 +53,9 @@ impl GoModule {
             .with_context(|| format!("{}/go.mod has no go directive", self.directory.display()))
     }
 
-    /// Changes when a pinned version or checksum does. FNV-1a: it only has to tell two states of
-    /// two files apart, and has to be the same with every Rust release, which `DefaultHasher` is not.
-    pub(super) fn fingerprint(&self) -> String {
-        let bytes = self.go_mod.bytes().chain(self.go_sum.bytes());
-        let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-        });
-        format!("{:08x}", hash >> 32)
+    /// Changes when a pinned version or checksum does.
+    pub(crate) fn fingerprint(&self) -> String {
+        fingerprint([self.go_mod.as_str(), self.go_sum.as_str()])
     }
 
     fn lines(&self) -> impl Iterator<Item = Vec<&str>> {

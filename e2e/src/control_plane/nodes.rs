@@ -45,6 +45,8 @@ pub struct NodeSpec {
     pub labels: BTreeMap<String, String>,
     pub annotations: BTreeMap<String, String>,
     pub provider_id: Option<String>,
+    /// `None` is one that nothing listens on.
+    pub internal_ip: Option<String>,
     /// What the kubelet takes at most.
     pub max_pods: u32,
     /// Registered with `Ready` True, so that kwok need not write it.
@@ -82,6 +84,7 @@ impl NodeSpec {
             labels: BTreeMap::new(),
             annotations: BTreeMap::new(),
             provider_id: None,
+            internal_ip: None,
             max_pods: 110,
             ready: false,
         }
@@ -137,6 +140,11 @@ impl NodeSpec {
         self
     }
 
+    pub fn internal_ip(mut self, address: impl Into<String>) -> Self {
+        self.internal_ip = Some(address.into());
+        self
+    }
+
     fn all_labels(&self) -> BTreeMap<String, String> {
         let os = self.os.as_str();
         let mut labels: BTreeMap<String, String> = [
@@ -174,12 +182,16 @@ impl NodeSpec {
             Value::Null
         };
         let id = format!("00000000-0000-4000-8000-{number:012x}");
+        let internal_ip = self
+            .internal_ip
+            .clone()
+            .unwrap_or_else(|| format!("172.20.{high}.{low}"));
         let node = json!({
             "metadata": {"name": self.name, "labels": self.all_labels(), "annotations": annotations},
             "spec": {"providerID": self.provider_id, "taints": taints},
             "status": {
                 "addresses": [
-                    {"type": "InternalIP", "address": format!("172.20.{high}.{low}")},
+                    {"type": "InternalIP", "address": internal_ip},
                     {"type": "Hostname", "address": self.name},
                 ],
                 "conditions": conditions,

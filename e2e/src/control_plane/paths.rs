@@ -18,6 +18,11 @@ pub fn modules() -> PathBuf {
     workspace().join("e2e").join("control-plane")
 }
 
+/// Go modules and C sources of what runs for Windows.
+pub fn windows() -> PathBuf {
+    workspace().join("e2e").join("windows")
+}
+
 /// Fixtures that are not part of this repository (Calico's real CRDs): the directory named by
 /// `WINDOWS_NODE_SHARED`, else `shared` beside the checkout. `None` where there is no such directory.
 pub fn shared() -> Option<PathBuf> {

@@ -27,11 +27,24 @@ mod selector;
 
 use std::sync::Arc;
 
+use anyhow::{Result, anyhow};
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use tokio::task::JoinHandle;
 
+pub(crate) use containers::{Env, Files};
 pub use faults::Fault;
 pub use mishaps::{App, Mend, Mishap, words};
+
+/// What a pod's containers are given, with these ConfigMaps.
+pub(crate) fn resolve(pod: &Pod, config_maps: &containers::ConfigMaps) -> Result<Vec<containers::Resolved>> {
+    let surroundings = containers::Surroundings {
+        config_maps,
+        cluster_ip: None,
+        node_ip: "",
+    };
+    containers::resolve(pod, &surroundings).map_err(|why| anyhow!("{why:?}"))
+}
 
 /// Runs until it is dropped.
 pub struct Simulator {

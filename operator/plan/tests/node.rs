@@ -295,6 +295,24 @@ fn trouble(reason: &str, message: &str) -> Option<Box<Trouble>> {
 )]
 #[case(
     "CrashLoopBackOff",
+    "\"Unable to find HNS Network specified, please check network name and CNI deployment\"",
+    R::AgentCrashLooping,
+    R::KubeProxyNoHNSNetwork
+)]
+#[case(
+    "CrashLoopBackOff",
+    "unable to create proxier: platform does not support feature Direct Server Return (DSR)",
+    R::AgentCrashLooping,
+    R::OSBuildTooOldForDSR
+)]
+#[case(
+    "CrashLoopBackOff",
+    "Error: invalid argument \"WinDSR\" for \"--feature-gates\" flag: malformed pair, expect string=bool",
+    R::AgentCrashLooping,
+    R::KubeProxyFeatureGate
+)]
+#[case(
+    "CrashLoopBackOff",
     "could not find host mac address for 0.0.0.0",
     R::AgentCrashLooping,
     R::KubeProxyNoHostMAC

@@ -243,8 +243,23 @@ fn container_trouble(status: &Value) -> Option<Trouble> {
     Some(Trouble {
         container: text(status, "/name").to_owned(),
         reason: reason.to_owned(),
-        message: first_line(message, LONGEST),
+        message: first_line(telling(message), LONGEST),
     })
+}
+
+/// The line that says why. A program that writes no message of its own has the end of its log as message
+/// (`FallbackToLogsOnError`): the last error in it says why, after lines that say nothing, or after kube-proxy's
+/// whole list of flags. Without klog's head, which is another at each restart.
+fn telling(message: &str) -> &str {
+    let said = |line| klog_error(line).or(Some(line).filter(|line| line.starts_with("Error: ")));
+    message.lines().rev().find_map(said).unwrap_or(message)
+}
+
+/// `E1121 18:04:32.000522      32 run.go:72] what it says`, of an error or what ended the program.
+fn klog_error(line: &str) -> Option<&str> {
+    let (head, said) = line.split_once("] ")?;
+    let date = head.strip_prefix(['E', 'F'])?.get(..4)?;
+    date.bytes().all(|b| b.is_ascii_digit()).then_some(said)
 }
 
 #[cfg(test)]
@@ -273,6 +288,25 @@ mod tests {
         };
         assert!(DaemonSetFacts::read(&on(json!({"kubernetes.io/os": "windows"}))).is_some());
         assert!(DaemonSetFacts::read(&on(json!({"kubernetes.io/os": "linux"}))).is_none());
+    }
+
+    #[rstest]
+    #[case::own_message(
+        "HNS network Calico did not appear\nmore",
+        "HNS network Calico did not appear\nmore"
+    )]
+    #[case::klog(
+        "I1121 18:04:21.4      32 server.go:228] \"Successfully retrieved NodeIPs\"\n\
+         E1121 18:04:32.0      32 run.go:72] \"command failed\" err=\"source-vip flag not set\"\n\n",
+        "\"command failed\" err=\"source-vip flag not set\""
+    )]
+    #[case::after_the_flags(
+        "      --write-config-to string   If set, write the default\n\nError: unknown flag: --v9\n",
+        "Error: unknown flag: --v9"
+    )]
+    #[case::no_error("Everything] fine\n", "Everything] fine\n")]
+    fn the_line_that_says_why(#[case] message: &str, #[case] expected: &str) {
+        assert_eq!(telling(message), expected);
     }
 
     #[test]

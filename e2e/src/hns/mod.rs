@@ -1,0 +1,21 @@
+//! A stand-in for HNS, the Host Networking Service of a Windows node: networks, endpoints and load balancers in
+//! memory, asked over loopback by the DLLs in `e2e/windows/dll`, which programs for Windows load under Wine.
+//!
+//! It answers as HNS does, with its error codes and its error records, and holds what it is told in the
+//! schema of HNS v2. A test reads that state, changes it as Calico's agent or a reboot would, and makes calls
+//! fail. Invariant: it never invents an object nobody asked for.
+
+mod calls;
+mod errors;
+mod objects;
+mod query;
+mod scenery;
+mod server;
+mod state;
+mod version;
+
+pub use errors::HnsError;
+pub use objects::{Endpoint, Kind, LoadBalancer};
+pub use scenery::RemoteNode;
+pub use server::Hns;
+pub use version::WindowsBuild;

@@ -1,0 +1,48 @@
+//! One run of kube-proxy in a scene.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::scene::Scene;
+use crate::hns::Hns;
+use crate::windows::{KubeProxy, Rendered, Start};
+
+/// What is started: usually just what was rendered.
+pub struct Run<'a> {
+    pub scene: &'a Scene,
+    pub program: &'a Path,
+    pub hns: &'a Hns,
+    pub rendered: &'a Rendered,
+    /// Instead of what the operator rendered and the script adds.
+    pub edit: fn(Vec<String>) -> Vec<String>,
+}
+
+impl Run<'_> {
+    pub async fn start(&self) -> Result<KubeProxy> {
+        let (arguments, logs) = (self.arguments(), self.scene.logs()?);
+        KubeProxy::start(self.with(&arguments, &logs)).await
+    }
+
+    /// For a run that ends before it serves anything: it waits for no other.
+    pub fn start_to_fail(&self) -> Result<KubeProxy> {
+        let (arguments, logs) = (self.arguments(), self.scene.logs()?);
+        KubeProxy::start_to_fail(&self.with(&arguments, &logs))
+    }
+
+    fn with<'b>(&'b self, arguments: &'b [String], logs: &'b Path) -> Start<'b> {
+        Start {
+            host: &self.scene.host,
+            program: self.program,
+            arguments,
+            env: &self.rendered.env,
+            hns_port: self.hns.port(),
+            logs,
+        }
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        let script = self.scene.start_script(self.rendered, self.hns);
+        (self.edit)(self.rendered.command_line(&script))
+    }
+}

@@ -1,0 +1,101 @@
+//! What runs programs for Windows here: Wine, with the DLLs in its `system32`.
+
+use std::fs;
+use std::net::{IpAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::dll;
+use crate::control_plane::go_build::find_program;
+use crate::control_plane::once::{fingerprint, once};
+use crate::control_plane::paths;
+use crate::control_plane::process::Program;
+
+/// Debian's package `wine64` puts nothing on the `PATH`.
+const WINE: &str = "/usr/lib/wine/wine64";
+const WINE_SERVER: &str = "/usr/lib/wine/wineserver";
+const COMPILER: &str = "x86_64-w64-mingw32-gcc";
+const SETUP: &str = "e2e/windows/setup.sh";
+
+/// A Wine prefix that is ready.
+#[derive(Clone, Debug)]
+pub struct WindowsHost {
+    prefix: PathBuf,
+}
+
+impl WindowsHost {
+    /// `None` where Wine or mingw is missing, after saying so and what to do; in CI that is an error, so that
+    /// nothing passes because nothing ran.
+    pub fn prepare(wanted_by: &str, progress: &dyn Fn(&str)) -> Result<Option<Self>> {
+        let Some(compiler) = find_program(COMPILER).filter(|_| Path::new(WINE).is_file()) else {
+            let missing = format!("{wanted_by}: no Wine or no mingw here; {SETUP} installs them");
+            if std::env::var_os("CI").is_some() {
+                bail!("{missing}");
+            }
+            progress(&format!("skipped {missing}"));
+            return Ok(None);
+        };
+        Self::build(&compiler, progress).map(Some)
+    }
+
+    fn build(compiler: &Path, progress: &dyn Fn(&str)) -> Result<Self> {
+        let folder = paths::windows().join("dll");
+        let sources = dll::sources(&folder)?;
+        let tag = fingerprint(sources.iter().map(String::as_str));
+        let prefix = once(&paths::target().join("windows"), "wine", &tag, |into| {
+            progress("making a Wine prefix (once; about half a minute)…");
+            boot(into)?;
+            let system = into.join("drive_c/windows/system32");
+            dll::build(compiler, &folder, &system, into)
+        })?;
+        Ok(Self { prefix })
+    }
+
+    /// A program for Windows, to be given arguments and started.
+    pub fn program<'a>(&self, name: &'a str, path: &Path, logs: &'a Path) -> Program<'a> {
+        within(&self.prefix, Program::new(name, Path::new(WINE), logs)).arg(path)
+    }
+
+    /// The address of this machine that has a way out, and so an interface with a MAC address, which
+    /// kube-proxy asks for. No packet is sent.
+    pub fn address() -> Result<IpAddr> {
+        let socket = UdpSocket::bind(("0.0.0.0", 0))?;
+        socket
+            .connect(("198.51.100.1", 9))
+            .context("this machine has no address besides loopback")?;
+        Ok(socket.local_addr()?.ip())
+    }
+
+    /// A file of this machine as Windows programs name it.
+    pub fn path(file: &Path) -> String {
+        format!("Z:{}", file.display()).replace('/', "\\")
+    }
+}
+
+fn within<'a>(prefix: &Path, program: Program<'a>) -> Program<'a> {
+    program
+        .env("WINEPREFIX", prefix)
+        .env("WINEARCH", "win64")
+        .env("WINEDEBUG", "-all")
+        // Nobody looks at a window, and .NET and HTML are not asked for.
+        .env("WINEDLLOVERRIDES", "mscoree,mshtml=;winemenubuilder.exe=d")
+        .env("DISPLAY", "")
+}
+
+fn boot(prefix: &Path) -> Result<()> {
+    for (name, path, argument) in [
+        ("wineboot", WINE, "wineboot"),
+        ("wineserver", WINE_SERVER, "--wait"),
+    ] {
+        let mut run = within(prefix, Program::new(name, Path::new(path), prefix))
+            .arg(argument)
+            .start()?;
+        if !run.wait()?.success() {
+            bail!("{name} failed:\n{}", run.log());
+        }
+    }
+    let system = prefix.join("drive_c/windows/system32");
+    fs::metadata(&system).with_context(|| format!("Wine made no {}", system.display()))?;
+    Ok(())
+}
