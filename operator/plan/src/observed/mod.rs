@@ -3,6 +3,7 @@
 //! Invariant: a fact holds nothing that changes without meaning (heartbeats, counters), so "the fact is
 //! equal" means "there is nothing to decide". The corollary: whoever needs a new field adds it here first.
 
+mod bgp;
 mod calico;
 pub mod cluster;
 pub mod failures;
@@ -19,6 +20,7 @@ use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
 
+pub use bgp::{BgpFacts, BgpPeer};
 pub use calico::{AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
 pub use cluster::{InstallationFacts, SourceFacts};
 pub use failures::SandboxFailure;
@@ -64,6 +66,7 @@ pub struct Observed {
     pub sources: BTreeMap<Source, SourceFacts>,
     pub installation: Option<InstallationFacts>,
     pub calico: CalicoFacts,
+    pub bgp: BgpFacts,
 }
 
 /// Kind and key of an object the operator owns.

@@ -88,6 +88,18 @@ impl Apis {
                 "ClusterInformation",
                 "clusterinformations",
             ),
+            Topic::BgpConfiguration => (
+                self.calico?.group(),
+                self.calico?.version(),
+                "BGPConfiguration",
+                "bgpconfigurations",
+            ),
+            Topic::BgpPeers => (
+                self.calico?.group(),
+                self.calico?.version(),
+                "BGPPeer",
+                "bgppeers",
+            ),
         };
         Some(ApiResource::from_gvk_with_plural(
             &GroupVersionKind::gvk(group, version, kind),
@@ -134,9 +146,14 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::Source(source) => one(source_place(source).1),
         Topic::Definition(i) => one(super::topic::DEFINITIONS[i]),
         Topic::Installation => one(tigera::INSTALLATION),
-        Topic::ClusterInformation => one(wn_api::calico::DEFAULT),
+        Topic::ClusterInformation | Topic::BgpConfiguration => one(wn_api::calico::DEFAULT),
         Topic::Failures => all.fields(&format!("reason={}", failures::REASON)),
-        Topic::DaemonSets | Topic::Migrations | Topic::Calico(_) | Topic::Blocks | Topic::Affinities => all,
+        Topic::DaemonSets
+        | Topic::Migrations
+        | Topic::Calico(_)
+        | Topic::Blocks
+        | Topic::Affinities
+        | Topic::BgpPeers => all,
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
-    AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
+    AffinityFacts, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
     InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
     PodFacts, SandboxFailure, Source, SourceFacts, cluster,
 };
@@ -162,6 +162,14 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             &mut observed.calico.cluster_information,
             object.map(ClusterInformation::read),
         ),
+        Topic::BgpConfiguration => {
+            let facts = std::mem::take(&mut observed.bgp);
+            let configured = facts.clone().configured(object);
+            let changed = configured != facts;
+            observed.bgp = configured;
+            changed
+        }
+        Topic::BgpPeers => set(&mut observed.bgp.peers, name, object.map(BgpPeer::read)),
     })
 }
 

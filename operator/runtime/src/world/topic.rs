@@ -23,6 +23,9 @@ pub enum Topic {
     Blocks,
     Affinities,
     ClusterInformation,
+    /// `BGPConfiguration` `default`.
+    BgpConfiguration,
+    BgpPeers,
     /// Events of pods whose sandbox could not be made.
     Failures,
 }
