@@ -11,6 +11,7 @@ mod filed;
 mod labels;
 mod linux;
 mod nodes;
+mod typha;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,7 @@ pub use filed::{Filed, OnNode};
 pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
 pub use nodes::{NodeFacts, Said, WindowsBuild};
+pub use typha::TyphaFacts;
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
 use crate::version::Version;
@@ -67,6 +69,8 @@ pub struct Observed {
     pub installation: Option<InstallationFacts>,
     pub calico: CalicoFacts,
     pub bgp: BgpFacts,
+    /// Deployments `calico-typha`, by namespace.
+    pub typha: BTreeMap<String, TyphaFacts>,
 }
 
 /// Kind and key of an object the operator owns.
@@ -107,6 +111,8 @@ pub enum Source {
     OpenShiftDns,
     /// Service `kube-system/rke2-coredns-rke2-coredns`.
     Rke2Dns,
+    /// ConfigMap `kube-system/calico-config`: the backend Linux nodes have.
+    CalicoConfig,
 }
 
 /// Calico as found.

@@ -8,7 +8,7 @@ use wn_api::names::{self, labels};
 use wn_plan::observed::{
     AffinityFacts, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
     InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
-    PodFacts, SandboxFailure, Source, SourceFacts, cluster,
+    PodFacts, SandboxFailure, Source, SourceFacts, TyphaFacts, cluster,
 };
 
 use super::Topic;
@@ -169,6 +169,11 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             observed.bgp = configured;
             changed
         }
+        Topic::Typha => set(
+            &mut observed.typha,
+            key.0.clone(),
+            object.and_then(TyphaFacts::read),
+        ),
         Topic::BgpPeers => set(&mut observed.bgp.peers, name, object.map(BgpPeer::read)),
     })
 }
@@ -304,6 +309,7 @@ fn source_facts(source: Source, object: &Value) -> SourceFacts {
         Source::ServicesEndpoint | Source::KubeProxyConfig | Source::KubeadmConfig | Source::ClusterInfo => {
             cluster::config_map(object)
         }
+        Source::CalicoConfig => cluster::calico_config(object),
         Source::KubernetesEndpoints => cluster::endpoint_slice(object),
         Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {
             cluster::service(object)

@@ -26,6 +26,8 @@ pub enum Topic {
     /// `BGPConfiguration` `default`.
     BgpConfiguration,
     BgpPeers,
+    /// Deployments `calico-typha`, wherever they are.
+    Typha,
     /// Events of pods whose sandbox could not be made.
     Failures,
 }
@@ -52,7 +54,7 @@ pub const DEFINITIONS: [&str; 4] = [
     MIGRATIONS,
 ];
 
-pub const SOURCES: [Source; 10] = [
+pub const SOURCES: [Source; 11] = [
     Source::ServicesEndpoint,
     Source::KubeProxyConfig,
     Source::KubeadmConfig,
@@ -63,4 +65,5 @@ pub const SOURCES: [Source; 10] = [
     Source::KubeDns,
     Source::OpenShiftDns,
     Source::Rke2Dns,
+    Source::CalicoConfig,
 ];

@@ -138,6 +138,7 @@ fn base() -> BTreeSet<Topic> {
         Topic::Failures,
         Topic::DaemonSets,
         Topic::ConfigMaps,
+        Topic::Typha,
     ];
     let sources = SOURCES.map(Topic::Source);
     always
@@ -208,6 +209,7 @@ fn label(topic: Topic) -> String {
         | Topic::ClusterInformation
         | Topic::BgpConfiguration
         | Topic::BgpPeers
+        | Topic::Typha
         | Topic::Failures => format!("{topic:?}"),
     }
 }
