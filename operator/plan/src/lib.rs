@@ -11,6 +11,7 @@ pub mod decide;
 pub mod drift;
 pub mod finding;
 pub mod inputs;
+pub mod linux;
 pub mod network;
 pub mod node;
 pub mod observed;

@@ -1,5 +1,7 @@
 //! What limits Windows nodes in this cluster, whatever the spec says. Never a reason not to be ready.
 
+mod platform;
+
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::{AdvisoriesStatus, Severity};
 
@@ -19,8 +21,11 @@ pub struct Advisory {
 }
 
 /// Every advisory, the gravest first.
-pub fn advise(_: &WindowsNodeConfigSpec, _: &Observed) -> Vec<Advisory> {
-    Vec::new()
+pub fn advise(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Advisory> {
+    let mut all = Vec::new();
+    all.extend(platform::advise(spec, observed));
+    all.sort_by_key(|a| a.severity);
+    all
 }
 
 /// How many there are by severity, e.g. `1 Error, 2 Warning`; `none` without any.

@@ -13,6 +13,7 @@ use crate::calico::contest::Contests;
 use crate::calico::{self, CalicoPlan};
 use crate::finding::Finding;
 use crate::inputs::{self, Inputs};
+use crate::linux;
 use crate::network;
 use crate::observed::{App, Observed, OwnObject};
 use crate::platform::{self, PlatformPlan};
@@ -24,7 +25,7 @@ use crate::workload::Surroundings;
 /// Everything that should be.
 #[derive(Debug)]
 pub struct Plan {
-    /// False in mode `Observe`: everything below is said, nothing done.
+    /// False in mode `Observe`, where everything below is said and nothing done, and on a platform that is refused.
     pub write: bool,
     pub platform: PlatformPlan,
     /// Linux nodes that are missing.
@@ -80,10 +81,11 @@ pub fn decide(
     let spec = valid.spec();
     let calico = calico::plan(spec, observed, contests, now);
     let inputs = inputs::discover(&spec.network, observed);
+    let platform = platform::plan(spec, observed);
     let mut plan = Plan {
-        write: spec.mode == Mode::Manage,
-        platform: platform::plan(spec, observed),
-        linux: Vec::new(),
+        write: spec.mode == Mode::Manage && !platform.is_refused(),
+        platform,
+        linux: linux::findings(observed),
         network: network::of(spec.network.type_).findings(spec, observed),
         network_agent: rollout::network_agent(spec),
         advisories: advice::advise(spec, observed),

@@ -3,6 +3,7 @@
 //! Invariant: a fact holds nothing that changes without meaning (heartbeats, counters), so "the fact is
 //! equal" means "there is nothing to decide". The corollary: whoever needs a new field adds it here first.
 
+mod bgp;
 mod calico;
 pub mod cluster;
 pub mod failures;
@@ -10,6 +11,7 @@ mod filed;
 mod labels;
 mod linux;
 mod nodes;
+mod typha;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,7 @@ use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
 
+pub use bgp::{BgpFacts, BgpPeer};
 pub use calico::{AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
 pub use cluster::{InstallationFacts, SourceFacts};
 pub use failures::SandboxFailure;
@@ -26,6 +29,7 @@ pub use filed::{Filed, OnNode};
 pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
 pub use nodes::{NodeFacts, Said, WindowsBuild};
+pub use typha::TyphaFacts;
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
 use crate::version::Version;
@@ -64,6 +68,9 @@ pub struct Observed {
     pub sources: BTreeMap<Source, SourceFacts>,
     pub installation: Option<InstallationFacts>,
     pub calico: CalicoFacts,
+    pub bgp: BgpFacts,
+    /// Deployments `calico-typha`, by namespace.
+    pub typha: BTreeMap<String, TyphaFacts>,
 }
 
 /// Kind and key of an object the operator owns.
@@ -104,6 +111,8 @@ pub enum Source {
     OpenShiftDns,
     /// Service `kube-system/rke2-coredns-rke2-coredns`.
     Rke2Dns,
+    /// ConfigMap `kube-system/calico-config`: the backend Linux nodes have.
+    CalicoConfig,
 }
 
 /// Calico as found.

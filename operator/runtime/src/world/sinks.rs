@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
-    AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
+    AffinityFacts, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
     InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
-    PodFacts, SandboxFailure, Source, SourceFacts, cluster,
+    PodFacts, SandboxFailure, Source, SourceFacts, TyphaFacts, cluster,
 };
 
 use super::Topic;
@@ -162,6 +162,19 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             &mut observed.calico.cluster_information,
             object.map(ClusterInformation::read),
         ),
+        Topic::BgpConfiguration => {
+            let facts = std::mem::take(&mut observed.bgp);
+            let configured = facts.clone().configured(object);
+            let changed = configured != facts;
+            observed.bgp = configured;
+            changed
+        }
+        Topic::Typha => set(
+            &mut observed.typha,
+            key.0.clone(),
+            object.and_then(TyphaFacts::read),
+        ),
+        Topic::BgpPeers => set(&mut observed.bgp.peers, name, object.map(BgpPeer::read)),
     })
 }
 
@@ -296,6 +309,7 @@ fn source_facts(source: Source, object: &Value) -> SourceFacts {
         Source::ServicesEndpoint | Source::KubeProxyConfig | Source::KubeadmConfig | Source::ClusterInfo => {
             cluster::config_map(object)
         }
+        Source::CalicoConfig => cluster::calico_config(object),
         Source::KubernetesEndpoints => cluster::endpoint_slice(object),
         Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {
             cluster::service(object)

@@ -23,6 +23,11 @@ pub enum Topic {
     Blocks,
     Affinities,
     ClusterInformation,
+    /// `BGPConfiguration` `default`.
+    BgpConfiguration,
+    BgpPeers,
+    /// Deployments `calico-typha`, wherever they are.
+    Typha,
     /// Events of pods whose sandbox could not be made.
     Failures,
 }
@@ -49,7 +54,7 @@ pub const DEFINITIONS: [&str; 4] = [
     MIGRATIONS,
 ];
 
-pub const SOURCES: [Source; 10] = [
+pub const SOURCES: [Source; 11] = [
     Source::ServicesEndpoint,
     Source::KubeProxyConfig,
     Source::KubeadmConfig,
@@ -60,4 +65,5 @@ pub const SOURCES: [Source; 10] = [
     Source::KubeDns,
     Source::OpenShiftDns,
     Source::Rke2Dns,
+    Source::CalicoConfig,
 ];

@@ -50,7 +50,12 @@ impl Watches {
             self.stop(|topic| {
                 matches!(
                     topic,
-                    Topic::Calico(_) | Topic::Blocks | Topic::Affinities | Topic::ClusterInformation
+                    Topic::Calico(_)
+                        | Topic::Blocks
+                        | Topic::Affinities
+                        | Topic::ClusterInformation
+                        | Topic::BgpConfiguration
+                        | Topic::BgpPeers
                 )
             });
             apis.calico = calico;
@@ -113,13 +118,15 @@ impl Watches {
     }
 }
 
-const CALICO: [Topic; 6] = [
+const CALICO: [Topic; 8] = [
     Topic::Calico(ConfigKind::IpamConfiguration),
     Topic::Calico(ConfigKind::IpPool),
     Topic::Calico(ConfigKind::FelixConfiguration),
     Topic::Blocks,
     Topic::Affinities,
     Topic::ClusterInformation,
+    Topic::BgpConfiguration,
+    Topic::BgpPeers,
 ];
 
 fn base() -> BTreeSet<Topic> {
@@ -131,6 +138,7 @@ fn base() -> BTreeSet<Topic> {
         Topic::Failures,
         Topic::DaemonSets,
         Topic::ConfigMaps,
+        Topic::Typha,
     ];
     let sources = SOURCES.map(Topic::Source);
     always
@@ -199,6 +207,9 @@ fn label(topic: Topic) -> String {
         | Topic::Blocks
         | Topic::Affinities
         | Topic::ClusterInformation
+        | Topic::BgpConfiguration
+        | Topic::BgpPeers
+        | Topic::Typha
         | Topic::Failures => format!("{topic:?}"),
     }
 }
