@@ -12,12 +12,14 @@ use crate::advice::{self, Advisory};
 use crate::calico::contest::Contests;
 use crate::calico::{self, CalicoPlan};
 use crate::finding::Finding;
+pub use crate::finding::names_of;
 use crate::inputs::{self, Inputs};
 use crate::linux;
 use crate::network;
 use crate::observed::{App, Observed, OwnObject};
 use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
+use crate::typha;
 use crate::validate::Valid;
 use crate::version::Version;
 use crate::workload::Surroundings;
@@ -122,6 +124,8 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
     Some(Surroundings {
         namespace: observed.namespace.clone(),
         network: spec.network.type_,
+        ipam: spec.network.ipam,
+        typha: typha::usable(observed).map(str::to_owned),
         image_registry: spec.image_registry.clone(),
         api_host: api.value.host.clone(),
         api_port: api.value.port,
@@ -130,11 +134,4 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         dns_search: plan.inputs.dns_search.clone(),
         vni: calico::vni(spec, observed, &plan.calico.originals),
     })
-}
-
-/// `a, b, c and others`: enough to start looking, and bounded.
-pub fn names_of<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
-    let first: Vec<_> = names.by_ref().take(3).collect();
-    let more = if names.next().is_some() { " and others" } else { "" };
-    format!("{}{more}", first.join(", "))
 }
