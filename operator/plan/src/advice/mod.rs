@@ -5,6 +5,7 @@
 
 mod agent;
 mod bgp;
+mod daemon_sets;
 mod endpoints;
 mod felix;
 mod felix_env;
@@ -83,6 +84,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         nodes::RULES,
         endpoints::RULES,
         agent::RULES,
+        daemon_sets::RULES,
     ];
     TABLE.iter().copied().flatten()
 }
@@ -122,12 +124,7 @@ fn of_rule(rule: &Rule, cluster: &Cluster) -> Vec<Advisory> {
 }
 
 fn key(advisory: &Advisory) -> (Severity, &str, &str, Option<&str>) {
-    (
-        advisory.severity,
-        advisory.code,
-        &advisory.object,
-        advisory.field,
-    )
+    (advisory.severity, advisory.code, &advisory.object, advisory.field)
 }
 
 /// How many there are by severity, e.g. `1 Error, 2 Warning`; `none` without any.

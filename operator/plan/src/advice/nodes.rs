@@ -93,9 +93,7 @@ fn wireguard(cluster: &Cluster) -> Vec<Hit> {
 
 fn dual_stack(cluster: &Cluster) -> Vec<Hit> {
     let nodes = cluster.observed.nodes.iter();
-    let names = nodes
-        .filter(|(_, n)| n.dual_stack)
-        .map(|(name, _)| name.as_str());
+    let names = nodes.filter(|(_, n)| n.dual_stack).map(|(name, _)| name.as_str());
     let hit = Hit::of_many(NODES, "spec.podCIDRs", names, |names| {
         format!("{names} have pod addresses of both families, and use those of IPv4")
     });

@@ -9,7 +9,8 @@ use super::{Cluster, Hit, Rule};
 use crate::calico::pools;
 use crate::observed::reservations::overlap;
 
-const SOURCE: &str = "projectcalico.org/v3 IPReservation; libcalico-go lib/ipam (MaxBlocksPerHost 1 on Windows)";
+const SOURCE: &str =
+    "projectcalico.org/v3 IPReservation; libcalico-go lib/ipam (MaxBlocksPerHost 1 on Windows)";
 
 pub const RULES: &[Rule] = &[
     Rule {
@@ -50,7 +51,9 @@ fn taken(block: Ipv4Net, reserved: &[Ipv4Net]) -> Taken {
         return Taken::Nothing;
     }
     let first = u32::from(block.network()).saturating_add(3);
-    let mut pods = (first..u32::from(block.broadcast())).map(Ipv4Addr::from).peekable();
+    let mut pods = (first..u32::from(block.broadcast()))
+        .map(Ipv4Addr::from)
+        .peekable();
     if pods.peek().is_none() {
         return Taken::Nothing;
     }

@@ -454,15 +454,12 @@ mod tests {
 
     #[test]
     fn reserved_addresses_are_not_free() {
-        let object =
-            json!({"spec": {"cidr": "10.0.0.0/29", "allocations": [], "attributes": [], "unallocated": [3, 5]}});
+        let object = json!({"spec": {"cidr": "10.0.0.0/29", "allocations": [], "attributes": [], "unallocated": [3, 5]}});
         let (facts, free) = (BlockFacts::read(&object).unwrap(), BlockFacts::free(&object));
         assert_eq!(free, [Ipv4Addr::new(10, 0, 0, 3), Ipv4Addr::new(10, 0, 0, 5)]);
         let reserving = |cidrs: &[&str]| {
             let nets = cidrs.iter().map(|c| c.parse().unwrap()).collect();
-            let facts = facts
-                .clone()
-                .reserving(&free, &[("r".to_owned(), nets)].into());
+            let facts = facts.clone().reserving(&free, &[("r".to_owned(), nets)].into());
             facts.exhausted
         };
         assert!(!reserving(&[]));

@@ -10,9 +10,7 @@ const CREATED_BY: &str = "projectcalico.org/created-by";
 /// The node of a `HostEndpoint` that a person made. There may be an automatic one for every node; that they are
 /// made is known from `KubeControllersConfiguration`.
 pub fn node(object: &Value) -> Option<String> {
-    let label = object
-        .pointer("/metadata/labels")
-        .and_then(|l| l.get(CREATED_BY));
+    let label = object.pointer("/metadata/labels").and_then(|l| l.get(CREATED_BY));
     // In v1 Calico keeps the metadata it believes in an annotation.
     let recorded = object
         .pointer("/metadata/annotations")

@@ -13,6 +13,7 @@ mod labels;
 mod linux;
 mod nodes;
 pub mod reservations;
+mod spread;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +35,7 @@ pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
 pub use nodes::{Misplaced, NodeFacts, Said, WindowsBuild};
 pub use reservations::Reservations;
+pub use spread::anywhere;
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
 use crate::version::Version;
@@ -66,6 +68,8 @@ pub struct Observed {
     /// Pods whose sandbox could not be made on Windows nodes of late.
     pub failures: Filed<SandboxFailure>,
     pub daemon_sets: BTreeMap<Key, DaemonSetFacts>,
+    /// DaemonSets that do not say for which operating system they are, and whether they tolerate every taint.
+    pub anywhere: BTreeMap<Key, bool>,
     /// Our own DaemonSets and ConfigMaps as stored, to compare with what they should be.
     pub ours: BTreeMap<OwnObject, Value>,
     /// Objects inputs are read from.

@@ -11,6 +11,7 @@ use wn_api::node_reasons::NodeReason;
 
 use super::labels::Labels;
 use super::linux;
+use super::spread;
 use super::{items, text, time};
 use crate::version::Version;
 
@@ -47,6 +48,8 @@ pub struct NodeFacts {
     pub misplaced: Vec<Misplaced>,
     /// Pod ranges of both families.
     pub dual_stack: bool,
+    /// A taint keeps pods off that do not ask for Windows.
+    pub guarded: bool,
     /// Our own condition on the Node.
     pub said: Option<Box<Said>>,
     /// The taint of `spec.readiness` is on the Node, and it was us who set it.
@@ -137,8 +140,8 @@ impl NodeFacts {
                 .filter(|(name, _)| !annotation(name).is_empty())
                 .map(|(_, what)| what)
                 .collect(),
-            dual_stack: items(node, "/spec/podCIDRs")
-                .any(|c| c.as_str().is_some_and(|c| c.contains(':'))),
+            guarded: spread::guarded(node),
+            dual_stack: items(node, "/spec/podCIDRs").any(|c| c.as_str().is_some_and(|c| c.contains(':'))),
             said,
             taint_is_ours: annotations.is_some_and(|a| a.get(TAINTED).is_some()),
             tainted: items(node, "/spec/taints").any(|t| text(t, "/key") == READINESS_TAINT),
@@ -169,6 +172,7 @@ impl NodeFacts {
             && self.max_pods == other.max_pods
             && self.misplaced == other.misplaced
             && self.dual_stack == other.dual_stack
+            && self.guarded == other.guarded
     }
 
     /// Does our condition on the Node say just that?
@@ -260,10 +264,7 @@ mod tests {
             })
         };
         let facts = NodeFacts::read(&node(&["10.0.0.0/24", "fd00::/64"]));
-        assert_eq!(
-            facts.misplaced,
-            [Misplaced::RouteReflector, Misplaced::Wireguard]
-        );
+        assert_eq!(facts.misplaced, [Misplaced::RouteReflector, Misplaced::Wireguard]);
         let single = NodeFacts::read(&node(&["10.0.0.0/24"]));
         assert!(facts.dual_stack && !single.dual_stack && !facts.decides_as(&single));
     }

@@ -15,7 +15,11 @@ pub type Reservations = BTreeMap<String, Vec<Ipv4Net>>;
 pub fn read(object: &Value) -> Vec<Ipv4Net> {
     let cidrs = items(object, "/spec/reservedCIDRs").filter_map(Value::as_str);
     cidrs
-        .filter_map(|c| c.parse().ok().or_else(|| c.parse::<Ipv4Addr>().ok().map(Ipv4Net::from)))
+        .filter_map(|c| {
+            c.parse()
+                .ok()
+                .or_else(|| c.parse::<Ipv4Addr>().ok().map(Ipv4Net::from))
+        })
         .collect()
 }
 

@@ -26,6 +26,11 @@ pub enum Topic {
     /// `BGPConfiguration` `default`.
     BgpConfiguration,
     BgpPeers,
+    /// `IPReservation`s.
+    Reservations,
+    HostEndpoints,
+    /// `KubeControllersConfiguration` `default`.
+    KubeControllers,
     /// Events of pods whose sandbox could not be made.
     Failures,
 }
@@ -35,7 +40,7 @@ impl Topic {
     pub const fn is_written(self) -> bool {
         !matches!(
             self,
-            Self::Pods | Self::Failures | Self::Blocks | Self::Affinities
+            Self::Pods | Self::Failures | Self::Blocks | Self::Affinities | Self::HostEndpoints
         )
     }
 }
