@@ -12,7 +12,7 @@ use crate::support::*;
 /// In the order they are to be told: the gravest first, then by code.
 const ALL: &[&str] = &[
     "WN1050", "WN1001", "WN1002", "WN1005", "WN1006", "WN1007", "WN1020", "WN1021", "WN1024", "WN1034",
-    "WN1040", "WN1060", "WN1061", "WN1062", "WN1004", "WN1010",
+    "WN1040", "WN1060", "WN1061", "WN1062", "WN1080", "WN1004", "WN1010",
 ];
 
 async fn run_into_them(stage: &Stage) -> Result<()> {
@@ -44,6 +44,13 @@ async fn run_into_them(stage: &Stage) -> Result<()> {
         controllers,
     )
     .await?;
+    let pod = json!({"metadata": {"labels": {"app": "exporter"}},
+        "spec": {"containers": [{"name": "c", "image": "registry.example.com/exporter:1"}]}});
+    let daemon_set = json!({
+        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "exporter", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "exporter"}}, "template": pod},
+    });
+    stage.create("daemonsets", daemon_set).await?;
     let reservation = json!({"reservedCIDRs": ["10.244.0.40/32"]});
     create(stage, "IPReservation", "ipreservations", "held", reservation).await
 }
@@ -92,6 +99,10 @@ async fn mend(stage: &Stage, code: &str) -> Result<()> {
         "WN1034" => delete(stage, "ipreservations", "held").await,
         "WN1040" => delete(stage, "bgpconfigurations", DEFAULT).await,
         "WN1050" => no_route_reflector(stage).await,
+        "WN1080" => {
+            let words = ["delete", "daemonset", "exporter", "-n", "default"];
+            stage.cluster.kubectl(&words).await.map(drop)
+        }
         "WN1060" => delete(stage, "hostendpoints", "eth0").await,
         "WN1061" => {
             let controllers = json!({"controllers": {"node": {"hostEndpoint": {"autoCreate": "Disabled"}}}});
@@ -131,7 +142,7 @@ async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -
         .edit(POOL, POOL_NAME, json!({"natOutgoing": true}), PERSON)
         .await?;
     let config = advised(&stage, ALL).await?;
-    let summary = "1 Error, 13 Warning, 2 Info";
+    let summary = "1 Error, 14 Warning, 2 Info";
     ensure!(config["status"]["advisories"]["summary"] == summary, "{config:#}");
     stage
         .condition_says("Advisories", "True", "AdvisoriesFound", &[summary])

@@ -3,11 +3,13 @@
 use wn_api::names::VXLAN_PORT;
 use wn_api::status::Severity;
 
+use super::felix_env::METRICS_PORT;
 use super::{Cluster, Hit, Rule};
 use crate::network::Backend;
 use crate::observed::CalicoObject;
 
 const FELIX: &str = "FelixConfiguration default";
+const INSTALLATION: &str = "Installation default";
 const LIMITATIONS: &str = "tigera/docs windows-calico/limitations.mdx";
 
 pub const RULES: &[Rule] = &[
@@ -86,16 +88,9 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-fn set<'a>(cluster: &Cluster<'a>, fields: &[&'static str]) -> Vec<(&'static str, &'a CalicoObject)> {
-    let felix = cluster.felix().into_iter();
-    felix
-        .flat_map(|felix| {
-            fields
-                .iter()
-                .filter(|f| felix.is_true(f))
-                .map(move |f| (*f, felix))
-        })
-        .collect()
+/// `FelixConfiguration` `default`, when this field of it is true.
+fn with<'a>(cluster: &Cluster<'a>, field: &str) -> Option<&'a CalicoObject> {
+    cluster.felix().filter(|felix| felix.is_true(field))
 }
 
 fn wireguard(cluster: &Cluster) -> Vec<Hit> {
@@ -103,65 +98,49 @@ fn wireguard(cluster: &Cluster) -> Vec<Hit> {
         ("wireguardEnabled", "spec.wireguardEnabled"),
         ("wireguardEnabledV6", "spec.wireguardEnabledV6"),
     ];
-    let felix = cluster.felix();
     let on = fields
         .into_iter()
-        .filter(|(name, _)| felix.is_some_and(|f| f.is_true(name)));
+        .filter(|(name, _)| with(cluster, name).is_some());
     on.map(|(name, path)| {
-        Hit::new(
-            FELIX,
-            path,
-            format!("{name} is true, but traffic between Linux and Windows nodes is not encrypted"),
-        )
+        let message = format!("{name} is true, but traffic between Linux and Windows nodes is not encrypted");
+        Hit::new(FELIX, path, message)
     })
     .collect()
 }
 
 fn bpf(cluster: &Cluster) -> Vec<Hit> {
-    let found = set(cluster, &["bpfEnabled"]);
-    if !found.is_empty() {
+    let felix = with(cluster, "bpfEnabled").map(|_| {
         let message = "bpfEnabled is true, which Windows nodes do not follow";
-        return vec![Hit::new(FELIX, "spec.bpfEnabled", message)];
-    }
-    let installation = cluster.observed.installation.as_ref();
-    let asked = installation.is_some_and(|i| i.linux_bpf);
-    asked
-        .then(|| {
-            Hit::new(
-                "Installation default",
-                "spec.calicoNetwork.linuxDataplane",
-                "linuxDataplane is BPF, which Windows nodes do not follow",
-            )
-        })
-        .into_iter()
-        .collect()
+        Hit::new(FELIX, "spec.bpfEnabled", message)
+    });
+    let asked = cluster.observed.installation.as_ref().filter(|i| i.linux_bpf);
+    let installation = asked.map(|_| {
+        let message = "linuxDataplane is BPF, which Windows nodes do not follow";
+        Hit::new(INSTALLATION, "spec.calicoNetwork.linuxDataplane", message)
+    });
+    // tigera/operator sets the one from the other.
+    installation.or(felix).into_iter().collect()
 }
 
 fn bpf_port(cluster: &Cluster) -> Vec<Hit> {
-    let port = |felix: &CalicoObject| felix.number("vxlanPort").filter(|p| *p != i64::from(VXLAN_PORT));
-    let found = set(cluster, &["bpfEnabled"])
-        .into_iter()
-        .filter_map(|(_, felix)| port(felix));
-    found
-        .filter(|_| cluster.backend == Some(Backend::Vxlan))
-        .map(|port| {
-            let message =
-                format!("vxlanPort is {port} with bpfEnabled, and Windows nodes hear port {VXLAN_PORT} only");
-            Hit::new(FELIX, "spec.vxlanPort", message)
-        })
-        .collect()
+    let felix = with(cluster, "bpfEnabled").filter(|_| cluster.backend == Some(Backend::Vxlan));
+    let port = felix
+        .and_then(|f| f.number("vxlanPort"))
+        .filter(|p| *p != i64::from(VXLAN_PORT));
+    port.map(|port| {
+        let message =
+            format!("vxlanPort is {port} with bpfEnabled, and Windows nodes hear port {VXLAN_PORT} only");
+        Hit::new(FELIX, "spec.vxlanPort", message)
+    })
+    .into_iter()
+    .collect()
 }
 
 fn ipv6(cluster: &Cluster) -> Vec<Hit> {
-    let found = set(cluster, &["ipv6Support"]).into_iter();
-    found
-        .map(|_| {
-            Hit::new(
-                FELIX,
-                "spec.ipv6Support",
-                "ipv6Support is true, but Windows nodes do IPv4 only",
-            )
-        })
+    let message = "ipv6Support is true, but Windows nodes do IPv4 only";
+    with(cluster, "ipv6Support")
+        .map(|_| Hit::new(FELIX, "spec.ipv6Support", message))
+        .into_iter()
         .collect()
 }
 
@@ -178,25 +157,22 @@ fn mtu(cluster: &Cluster) -> Vec<Hit> {
     let installation = cluster.observed.installation.as_ref().and_then(|i| i.mtu);
     let installation = installation.map(|mtu| {
         let message = format!("mtu is {mtu} for Linux nodes, and Windows nodes do not follow it");
-        Hit::new("Installation default", "spec.calicoNetwork.mtu", message)
+        Hit::new(INSTALLATION, "spec.calicoNetwork.mtu", message)
     });
     felix.chain(installation).collect()
 }
 
 fn metrics(cluster: &Cluster) -> Vec<Hit> {
-    let found = set(cluster, &["prometheusMetricsEnabled"]).into_iter();
-    found
-        .filter(|(_, felix)| felix.text("windowsManageFirewallRules") != "Enabled")
-        .map(|(_, felix)| {
-            let port = felix
-                .number("prometheusMetricsPort")
-                .unwrap_or(super::felix_env::METRICS_PORT);
-            let message = format!(
-                "prometheusMetricsEnabled is true while nobody opens port {port} in the Windows nodes' firewall"
-            );
-            Hit::new(FELIX, "spec.windowsManageFirewallRules", message)
-        })
-        .collect()
+    let closed = with(cluster, "prometheusMetricsEnabled")
+        .filter(|felix| felix.text("windowsManageFirewallRules") != "Enabled");
+    let hit = closed.map(|felix| {
+        let port = felix.number("prometheusMetricsPort").unwrap_or(METRICS_PORT);
+        let message = format!(
+            "prometheusMetricsEnabled is true while nobody opens port {port} in the Windows nodes' firewall"
+        );
+        Hit::new(FELIX, "spec.windowsManageFirewallRules", message)
+    });
+    hit.into_iter().collect()
 }
 
 fn application_layer(cluster: &Cluster) -> Vec<Hit> {
@@ -204,11 +180,11 @@ fn application_layer(cluster: &Cluster) -> Vec<Hit> {
         .felix()
         .map(|f| f.text("policySyncPathPrefix"))
         .filter(|p| !p.is_empty());
-    prefix
-        .map(|prefix| {
-            let message = format!("policySyncPathPrefix is {prefix}, so rules on HTTP may be in use, and pods on Windows nodes are not protected by them");
-            Hit::new(FELIX, "spec.policySyncPathPrefix", message)
-        })
-        .into_iter()
-        .collect()
+    let hit = prefix.map(|prefix| {
+        let message = format!(
+            "policySyncPathPrefix is {prefix}, so rules on HTTP may be in use, which do not protect pods on Windows nodes"
+        );
+        Hit::new(FELIX, "spec.policySyncPathPrefix", message)
+    });
+    hit.into_iter().collect()
 }

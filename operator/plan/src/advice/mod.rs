@@ -60,7 +60,7 @@ impl Hit {
         }
     }
 
-    /// One hit for all nodes or other numerous objects; `None` without any. `{}` in `message` is their names.
+    /// One hit for all nodes or other numerous objects, whose names `message` is given; `None` without any.
     fn of_many<'a>(
         objects: &str,
         field: &'static str,
