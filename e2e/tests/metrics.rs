@@ -118,7 +118,8 @@ async fn repair(stage: &Stage) -> Result<()> {
 /// Of each metric its labels: a new one is a promise to those who write queries.
 fn names_and_labels(scrape: &Scrape) {
     let expected: BTreeMap<&str, &[&str]> = BTreeMap::from([
-        ("api_requests_total", &["code", "method"][..]),
+        ("advisories", &["code", "severity"][..]),
+        ("api_requests_total", &["code", "method"]),
         ("apply_errors_total", &["class"]),
         ("build_info", &["version"]),
         ("drift_repairs_total", &["field", "kind"]),

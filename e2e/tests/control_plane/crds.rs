@@ -62,7 +62,7 @@ async fn every_release_of_calico_can_be_installed_and_seeded() -> Result<()> {
 
 #[test]
 fn ours_agree_with_the_real_ones() -> Result<()> {
-    let mut compared = 0;
+    let (mut compared, mut written) = (0, 0);
     for (release, form, folder) in real_crds("ours_agree_with_the_real_ones")? {
         if release != RELEASE {
             continue;
@@ -72,7 +72,9 @@ fn ours_agree_with_the_real_ones() -> Result<()> {
             .join(if form == CalicoApi::V1 { "v1" } else { "v3" });
         let real = load(&folder)?;
         let master = folder.parent().map_or_else(|| Ok(BTreeMap::new()), load)?;
-        for (name, crd) in load(&ours)? {
+        let ours = load(&ours)?;
+        written += ours.len();
+        for (name, crd) in ours {
             // Of kinds kept for the development branch only, that one stands for the release.
             let real = real
                 .get(&name)
@@ -93,7 +95,7 @@ fn ours_agree_with_the_real_ones() -> Result<()> {
             compared += 1;
         }
     }
-    ensure!(compared == 0 || compared == 18, "compared {compared} CRDs");
+    ensure!(compared == written, "compared {compared} CRDs of {written}");
     Ok(())
 }
 

@@ -131,6 +131,8 @@ pub const VXLAN_PORT: i32 = 4789;
 /// Nodes listed in the status unless the spec says otherwise, and at most.
 pub const NODE_LIST_LIMIT: u32 = 50;
 pub const NODE_LIST_LIMIT_MAX: u32 = 500;
+/// Advisories listed in the status: most rules can hit once, so that it takes many pools to have more.
+pub const ADVISORY_LIMIT: usize = 50;
 
 /// Type of our condition on Nodes, in a group as node-readiness-controller's rules expect it.
 pub const NODE_CONDITION: &str = "windowsnode.dev/WindowsNetworkReady";

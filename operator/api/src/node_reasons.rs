@@ -179,7 +179,7 @@ node_reasons! {
         "Calico libcalico-go/lib/ipam/ipam_block.go" }
     BlockExhausted { Failing,
         "The node's block has no free address, and a Windows node gets no second block.",
-        "IPAMBlock spec.unallocated is empty; or FailedCreatePodSandBox: cannot allocate new block due to per host block limit",
+        "IPAMBlock spec.unallocated is empty, or all of it is in an IPReservation; or FailedCreatePodSandBox: cannot allocate new block due to per host block limit",
         "move pods away, and lower the kubelet's maxPods to the size of the block less four, or use an IPPool with a larger block",
         "Calico libcalico-go/lib/ipam/ipam.go, ErrBlockLimit; limitation of one block per Windows host" }
     TunnelAddressMissing { Failing,

@@ -139,6 +139,8 @@ pub mod events {
     pub const APPLY_FAILED: &str = "ApplyFailed";
     /// On a Node: its network works.
     pub const NETWORK_READY: &str = "WindowsNetworkReady";
+    /// On the `WindowsNodeConfig`: limits it runs into since it last said so.
+    pub const ADVISORIES_FOUND: &str = "AdvisoriesFound";
     /// On the `WindowsNodeConfig`: nodes that changed since it last said so.
     pub const NODES_CHANGED: &str = "NodesChanged";
 }

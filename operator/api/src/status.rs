@@ -122,7 +122,7 @@ pub struct AdvisoryStatus {
     /// `WN1` and three digits; docs/advisories.md explains it.
     pub code: String,
     pub severity: Severity,
-    /// Kind and name of the object it is about.
+    /// Kind and name of the object it is about; of many alike the kind, and the message has names.
     pub object: String,
     /// Field of the object.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -280,3 +280,55 @@ proptest! {
         prop_assert_eq!(stored, status, "and what the API server gives back is what we gave it");
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is stored: values of other types, of other sizes, of nonsense.
+    #[test]
+    fn advice_neither_panics_nor_wavers(mut cluster in clusters(), odd in odd(), reserved in any::<(u32, u8)>(), size in -40_i64..140) {
+        cluster.update(POOL, "odd", CALICO, json!({"cidr": "10.200.0.0/16", "blockSize": size}));
+        cluster.update(FELIX, DEFAULT, "kubectl-edit", Value::Object(odd));
+        let net = ipnet::Ipv4Net::new_assert(reserved.0.into(), reserved.1 % 33);
+        cluster.observed.calico.reservations.insert("r".into(), vec![net]);
+        for (i, prefix) in [reserved.1 % 33, 26, 32].into_iter().enumerate().filter(|(_, p)| *p > 19) {
+            let block = wn_plan::observed::BlockFacts {
+                cidr: Some(ipnet::Ipv4Net::new_assert(reserved.0.into(), prefix).trunc()),
+                host: "win-0".into(),
+                ..Default::default()
+            };
+            cluster.observed.calico.blocks.insert((String::new(), format!("b{i}")), block);
+        }
+        let advise = || wn_plan::advice::advise(&cluster.config().spec, &cluster.observed);
+        let first = advise();
+        prop_assert_eq!(&first, &advise());
+        prop_assert!(first.is_sorted_by_key(|a| (a.severity, a.code, a.object.clone())));
+        let status = wn_plan::advice::status(&first);
+        prop_assert_eq!(wn_plan::advice::news(Some(&status), &status), None);
+    }
+}
+
+fn odd() -> impl Strategy<Value = Map<String, Value>> {
+    const FIELDS: [&str; 12] = [
+        "bpfEnabled",
+        "defaultEndpointToHostAction",
+        "healthEnabled",
+        "healthPort",
+        "ipv6Support",
+        "policySyncPathPrefix",
+        "prometheusMetricsEnabled",
+        "prometheusMetricsPort",
+        "vxlanMTU",
+        "vxlanPort",
+        "windowsManageFirewallRules",
+        "wireguardEnabled",
+    ];
+    let value = prop_oneof![
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        ".{0,8}".prop_map(Value::from),
+        Just(json!({"a": [1]})),
+    ];
+    prop::collection::btree_map(select(FIELDS.to_vec()), value, 0..8)
+        .prop_map(|m| m.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+}

@@ -5,6 +5,7 @@ use wn_api::WindowsNodeConfig;
 use wn_api::names;
 use wn_api::reasons::{Reason, conditions, events};
 use wn_api::status::WindowsNodeConfigStatus;
+use wn_plan::advice;
 use wn_plan::applied::Applied;
 use wn_plan::decide::Plan;
 use wn_plan::node::Entry;
@@ -61,6 +62,9 @@ fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Optio
             .metrics
             .nodes(memory.table.iter().map(|(_, entry)| found(entry)));
         let (plan, applied) = (&outcome.plan, &outcome.applied);
+        context
+            .metrics
+            .advisories(plan.advisories.iter().map(|a| (a.code, a.severity)));
         Some(
             context
                 .world
@@ -78,6 +82,19 @@ async fn tell(context: &Context, config: &WindowsNodeConfig, status: &WindowsNod
             context.events.normal(config, events::NODES_CHANGED, told).await;
         }
     }
+    if let Some((found, grave)) = advisories(config, status) {
+        if grave {
+            context
+                .events
+                .warning(config, events::ADVISORIES_FOUND, found)
+                .await;
+        } else {
+            context
+                .events
+                .normal(config, events::ADVISORIES_FOUND, found)
+                .await;
+        }
+    }
     let was = config.status.as_ref().and_then(ready);
     let Some((was, is)) = was.zip(ready(status)).filter(|(was, is)| was.0 != is.0) else {
         return;
@@ -93,6 +110,12 @@ async fn tell(context: &Context, config: &WindowsNodeConfig, status: &WindowsNod
         let note = format!("{reason}: {message}");
         context.events.warning(config, events::NOT_READY, note).await;
     }
+}
+
+/// Limits the stored status does not speak of: a restart finds there what was told before.
+fn advisories(config: &WindowsNodeConfig, status: &WindowsNodeConfigStatus) -> Option<(String, bool)> {
+    let stored = config.status.as_ref().and_then(|s| s.advisories.as_ref());
+    advice::news(stored, status.advisories.as_ref()?)
 }
 
 fn ready(status: &WindowsNodeConfigStatus) -> Option<(&str, &str, &str)> {

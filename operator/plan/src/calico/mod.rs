@@ -9,7 +9,7 @@ mod desired;
 mod originals;
 mod ownership;
 pub use ownership::shown;
-mod pools;
+pub(crate) mod pools;
 pub mod restore;
 mod selector;
 mod writes;

@@ -10,9 +10,12 @@ use crate::observed::{CalicoObject, Labels, Observed};
 
 /// A block longer than this cannot hold the four addresses HNS reserves and a pod
 /// (libcalico-go `lib/ipam/ipam.go`, `getMaxPrefixLen`).
-const LONGEST_WINDOWS_BLOCK: i64 = 29;
+pub const LONGEST_WINDOWS_BLOCK: i64 = 29;
 /// Calico's default for IPv4.
 const DEFAULT_BLOCK: i64 = 26;
+
+/// Addresses of a block that Windows keeps: the first three and the last.
+const RESERVED: u64 = 4;
 
 /// Every pool, by name.
 pub fn all(observed: &Observed) -> impl Iterator<Item = (&str, &CalicoObject)> {
@@ -29,15 +32,17 @@ pub fn serving_windows(observed: &Observed) -> Vec<(&str, &CalicoObject)> {
 }
 
 fn serves(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
-    let block = pool
-        .spec
-        .get("blockSize")
-        .and_then(Value::as_i64)
-        .unwrap_or(DEFAULT_BLOCK);
-    is_enabled_v4(pool)
-        && allows_workloads(pool)
+    is_enabled_v4(pool) && block_size(pool) <= LONGEST_WINDOWS_BLOCK && selects(pool, nodes)
+}
+
+/// Would IPAM take the pool for a pod on a Windows node, if its addresses were of any use there?
+pub fn selects_windows(observed: &Observed, pool: &CalicoObject) -> bool {
+    selects(pool, &windows_labels(observed))
+}
+
+fn selects(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
+    allows_workloads(pool)
         && pool.text("assignmentMode") != "Manual"
-        && block <= LONGEST_WINDOWS_BLOCK
         // A selector we cannot read may well match: better to say something than to overlook a pool.
         && nodes.iter().any(|labels| selector::matches(pool.text("nodeSelector"), labels).unwrap_or(true))
 }
@@ -53,11 +58,22 @@ pub fn with_small_blocks(observed: &Observed) -> impl Iterator<Item = &str> {
         .map(|(name, _)| name)
 }
 
+/// Prefix length of the pool's blocks.
+pub fn block_size(pool: &CalicoObject) -> i64 {
+    pool.number("blockSize").unwrap_or(DEFAULT_BLOCK)
+}
+
+/// Pods a Windows node can have with one block of this prefix length.
+pub fn room(block_size: i64) -> u64 {
+    let bits = u32::try_from(32 - block_size).unwrap_or_default().min(32);
+    (1_u64 << bits).saturating_sub(RESERVED)
+}
+
 pub fn is_enabled_v4(pool: &CalicoObject) -> bool {
     !pool.is_true("disabled") && pool.cidr_v4().is_some()
 }
 
-fn allows_workloads(pool: &CalicoObject) -> bool {
+pub fn allows_workloads(pool: &CalicoObject) -> bool {
     match pool.spec.get("allowedUses").and_then(Value::as_array) {
         Some(uses) if !uses.is_empty() => uses.iter().any(|u| u == "Workload"),
         _ => true,
@@ -132,6 +148,17 @@ mod tests {
             expected,
             "{spec}"
         );
+    }
+
+    #[rstest]
+    #[case(26, 60)]
+    #[case(29, 4)]
+    #[case(30, 0)]
+    #[case(0, (1 << 32) - 4)]
+    #[case(-5, (1 << 32) - 4)]
+    #[case(99, 0)]
+    fn room_for_pods(#[case] block_size: i64, #[case] expected: u64) {
+        assert_eq!(room(block_size), expected);
     }
 
     #[test]

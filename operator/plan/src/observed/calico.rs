@@ -1,14 +1,17 @@
 //! Facts of Calico's objects: the fields we set or read, and who owns them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
+use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::calico::{ConfigKind, WINDOWS_RESERVED_HANDLE};
 use wn_api::names::{self, labels, managers};
 
 use super::filed::OnNode;
-use super::{flag, items, text};
+use super::reservations::{self, Reservations};
+use super::{flag, items, text, time};
 
 /// Who wrote a field last, from `managedFields`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -43,6 +46,16 @@ pub struct CalicoObject {
     /// Guards each write: what was decided on must still be what is stored.
     pub resource_version: String,
     pub uid: String,
+    /// Of a pool: a change of `natOutgoing` after it was made.
+    pub nat_change: Option<Box<NatChange>>,
+}
+
+/// A change of a pool's `natOutgoing` by another manager than the one that wrote its CIDR: one manager's writes
+/// share one time, so that of the maker's it cannot be told which field changed.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NatChange {
+    pub at: Timestamp,
+    pub by: String,
 }
 
 impl CalicoObject {
@@ -94,6 +107,15 @@ impl CalicoObject {
             managed_by_tigera: managed_by.and_then(Value::as_str) == Some(labels::TIGERA_OPERATOR),
             resource_version: text(object, "/metadata/resourceVersion").to_owned(),
             uid: text(object, "/metadata/uid").to_owned(),
+            nat_change: entries
+                .iter()
+                .filter(|e| kind == ConfigKind::IpPool && has(e, "natOutgoing") && !has(e, "cidr"))
+                .filter_map(|e| {
+                    let (at, by) = (time(e, "/time")?, text(e, "/manager").to_owned());
+                    Some(NatChange { at, by })
+                })
+                .max_by_key(|change| change.at)
+                .map(Box::new),
         }
     }
 
@@ -109,6 +131,14 @@ impl CalicoObject {
 
     pub fn is_true(&self, field: &str) -> bool {
         self.spec.get(field) == Some(&Value::Bool(true))
+    }
+
+    pub fn is_false(&self, field: &str) -> bool {
+        self.spec.get(field) == Some(&Value::Bool(false))
+    }
+
+    pub fn number(&self, field: &str) -> Option<i64> {
+        self.spec.get(field)?.as_i64()
     }
 
     pub fn cidr_v4(&self) -> Option<Ipv4Net> {
@@ -129,8 +159,27 @@ const fn fields_read(kind: ConfigKind) -> &'static [&'static str] {
             "nodeSelector",
             "allowedUses",
             "assignmentMode",
+            "natOutgoing",
         ],
-        ConfigKind::FelixConfiguration => &["ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"],
+        ConfigKind::FelixConfiguration => &[
+            "ipipEnabled",
+            "vxlanEnabled",
+            "vxlanVNI",
+            "vxlanPort",
+            "bpfEnabled",
+            "defaultEndpointToHostAction",
+            "healthEnabled",
+            "healthPort",
+            "ipv6Support",
+            "policySyncPathPrefix",
+            "prometheusMetricsEnabled",
+            "prometheusMetricsPort",
+            "vxlanMTU",
+            "vxlanMTUV6",
+            "windowsManageFirewallRules",
+            "wireguardEnabled",
+            "wireguardEnabledV6",
+        ],
         ConfigKind::Installation | ConfigKind::FlannelConfiguration => &[],
     }
 }
@@ -150,6 +199,9 @@ pub struct BlockFacts {
     pub exhausted: bool,
     /// Pods of other nodes have addresses of it.
     pub foreign: bool,
+    /// When the oldest of its pods got its address. Of Windows blocks only, and of the oldest only: that one
+    /// rarely changes.
+    pub oldest: Option<Timestamp>,
 }
 
 impl BlockFacts {
@@ -185,12 +237,45 @@ impl BlockFacts {
             exhausted: items(block, "/spec/unallocated").next().is_none(),
             foreign: !host.is_empty() && allocations.iter().flatten().any(|a| foreign(a)),
             host: host.to_owned(),
+            oldest: allocations
+                .iter()
+                .flatten()
+                .filter(|a| windows && !is_reservation(a))
+                .filter_map(|a| go_time(text(a, "/secondary/timestamp")))
+                .min(),
         })
     }
 
-    /// What decisions about the cluster as a whole read of it.
-    pub fn of_linux_pods(&self) -> Option<Ipv4Net> {
-        self.cidr.filter(|_| self.serves_linux_pods)
+    /// Addresses that no pod has.
+    pub fn free(block: &Value) -> Vec<Ipv4Addr> {
+        let cidr: Option<Ipv4Net> = text(block, "/spec/cidr").parse().ok();
+        let base = cidr.map(|c| u32::from(c.network()));
+        let ordinals = items(block, "/spec/unallocated").filter_map(|o| u32::try_from(o.as_u64()?).ok());
+        ordinals
+            .filter_map(|o| Some(base?.wrapping_add(o).into()))
+            .collect()
+    }
+
+    /// Free addresses that are reserved are not given to anybody.
+    #[must_use]
+    pub fn reserving(self, free: &[Ipv4Addr], reservations: &Reservations) -> Self {
+        let exhausted = free.iter().all(|a| reservations::cover(reservations, *a));
+        Self { exhausted, ..self }
+    }
+
+    /// What decisions about the cluster as a whole read of it: `changes` are the pools whose `natOutgoing` was
+    /// changed, and when.
+    pub fn of_plan(&self, changes: &[(Ipv4Net, Timestamp)]) -> (Option<Ipv4Net>, bool, bool) {
+        (
+            self.cidr.filter(|_| self.serves_linux_pods),
+            self.foreign,
+            changes.iter().any(|(pool, at)| self.older_in(*pool, *at)),
+        )
+    }
+
+    /// Is it of that pool, and has it a pod that got its address before then?
+    pub fn older_in(&self, pool: Ipv4Net, at: Timestamp) -> bool {
+        self.cidr.is_some_and(|c| pool.contains(&c)) && self.oldest.is_some_and(|oldest| oldest < at)
     }
 }
 
@@ -230,6 +315,14 @@ impl OnNode for AffinityFacts {
     fn node(&self) -> &str {
         &self.node
     }
+}
+
+/// Go's `Time.String()` of a time in UTC: `2026-05-01 10:00:00.123456789 +0000 UTC` (Calico's
+/// `cni-plugin/pkg/ipamplugin`, `AttributeTimestamp`).
+fn go_time(text: &str) -> Option<Timestamp> {
+    let (date, rest) = text.split_once(' ')?;
+    let time = rest.split(' ').next()?;
+    format!("{date}T{time}Z").parse().ok()
 }
 
 /// Tunnel addresses and released, cooling addresses are no pod's (calico-node `secondary.type`).

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{items, text};
+use super::{items, number, text};
 
 /// The strings of a source object: ConfigMap data, or the few fields of a Service, EndpointSlice or
 /// ServiceCIDR that are read, under their field names.
@@ -66,6 +66,10 @@ pub struct InstallationFacts {
     /// `spec.calicoNetwork.windowsDataplane`, `Disabled` when unset.
     pub windows_hns: bool,
     pub service_cidrs: Vec<String>,
+    /// `spec.calicoNetwork.linuxDataplane` is `BPF`.
+    pub linux_bpf: bool,
+    /// `spec.calicoNetwork.mtu`, when it is set and not 0.
+    pub mtu: Option<i32>,
 }
 
 impl InstallationFacts {
@@ -75,6 +79,8 @@ impl InstallationFacts {
             service_cidrs: items(installation, "/spec/serviceCIDRs")
                 .filter_map(|c| c.as_str().map(str::to_owned))
                 .collect(),
+            linux_bpf: text(installation, "/spec/calicoNetwork/linuxDataplane") == "BPF",
+            mtu: Some(number(installation, "/spec/calicoNetwork/mtu")).filter(|mtu| *mtu != 0),
         }
     }
 }

@@ -6,29 +6,37 @@
 mod bgp;
 mod calico;
 pub mod cluster;
+pub mod endpoints;
 pub mod failures;
 mod filed;
 mod labels;
 mod linux;
 mod nodes;
+pub mod reservations;
+mod spread;
 mod typha;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
 
 pub use bgp::{BgpFacts, BgpPeer};
-pub use calico::{AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
+pub use calico::{
+    AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange,
+};
 pub use cluster::{InstallationFacts, SourceFacts};
 pub use failures::SandboxFailure;
 pub use filed::{Filed, OnNode};
 pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
-pub use nodes::{NodeFacts, Said, WindowsBuild};
+pub use nodes::{Misplaced, NodeFacts, Said, WindowsBuild};
+pub use reservations::Reservations;
+pub use spread::anywhere;
 pub use typha::TyphaFacts;
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
@@ -62,6 +70,8 @@ pub struct Observed {
     /// Pods whose sandbox could not be made on Windows nodes of late.
     pub failures: Filed<SandboxFailure>,
     pub daemon_sets: BTreeMap<Key, DaemonSetFacts>,
+    /// DaemonSets that do not say for which operating system they are, and whether they tolerate every taint.
+    pub anywhere: BTreeMap<Key, bool>,
     /// Our own DaemonSets and ConfigMaps as stored, to compare with what they should be.
     pub ours: BTreeMap<OwnObject, Value>,
     /// Objects inputs are read from.
@@ -125,6 +135,24 @@ pub struct CalicoFacts {
     pub affinities: Filed<AffinityFacts>,
     pub cluster_information: Option<ClusterInformation>,
     pub migrations: BTreeMap<String, MigrationFacts>,
+    pub reservations: Reservations,
+    /// Host endpoints that people made, and the node of each.
+    pub host_endpoints: BTreeMap<String, String>,
+    /// calico-kube-controllers makes host endpoints for all nodes.
+    pub auto_host_endpoints: bool,
+}
+
+impl CalicoFacts {
+    /// Pools whose `natOutgoing` was changed after they were made, and when.
+    pub fn nat_changes(&self) -> Vec<(Ipv4Net, Timestamp)> {
+        let pools = self
+            .objects
+            .iter()
+            .filter(|((kind, _), _)| *kind == ConfigKind::IpPool);
+        pools
+            .filter_map(|(_, pool)| Some((pool.cidr_v4()?, pool.nat_change.as_ref()?.at)))
+            .collect()
+    }
 }
 
 impl Observed {

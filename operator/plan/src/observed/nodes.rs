@@ -11,6 +11,7 @@ use wn_api::node_reasons::NodeReason;
 
 use super::labels::Labels;
 use super::linux;
+use super::spread;
 use super::{flag, items, text, time};
 use crate::version::Version;
 
@@ -45,12 +46,36 @@ pub struct NodeFacts {
     pub tunnel_mac: String,
     pub bgp_address: String,
     pub as_number: String,
+    /// What calico-node of a Linux node would write, and a Windows node must not have.
+    pub misplaced: Vec<Misplaced>,
+    /// Pod ranges of both families.
+    pub dual_stack: bool,
+    /// A taint keeps pods off that do not ask for Windows.
+    pub guarded: bool,
     /// Our own condition on the Node.
     pub said: Option<Box<Said>>,
     /// The taint of `spec.readiness` is on the Node, and it was us who set it.
     pub tainted: bool,
     pub taint_is_ours: bool,
 }
+
+/// An annotation of Calico's that has no place on a Windows node.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Misplaced {
+    /// `RouteReflectorClusterID`.
+    RouteReflector,
+    /// `IPv4IPIPTunnelAddr`.
+    Ipip,
+    /// `WireguardPublicKey` or `IPv4WireguardInterfaceAddr`.
+    Wireguard,
+}
+
+const MISPLACED: [(&str, Misplaced); 4] = [
+    ("RouteReflectorClusterID", Misplaced::RouteReflector),
+    ("IPv4IPIPTunnelAddr", Misplaced::Ipip),
+    ("WireguardPublicKey", Misplaced::Wireguard),
+    ("IPv4WireguardInterfaceAddr", Misplaced::Wireguard),
+];
 
 /// Our condition as stored on a Node.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -113,6 +138,13 @@ impl NodeFacts {
             tunnel_mac: annotation("VXLANTunnelMACAddr"),
             bgp_address: annotation("IPv4Address"),
             as_number: annotation("ASNumber"),
+            misplaced: MISPLACED
+                .into_iter()
+                .filter(|(name, _)| !annotation(name).is_empty())
+                .map(|(_, what)| what)
+                .collect(),
+            guarded: spread::guarded(node),
+            dual_stack: items(node, "/spec/podCIDRs").any(|c| c.as_str().is_some_and(|c| c.contains(':'))),
             said,
             taint_is_ours: annotations.is_some_and(|a| a.get(TAINTED).is_some()),
             tainted: items(node, "/spec/taints").any(|t| text(t, "/key") == READINESS_TAINT),
@@ -141,6 +173,10 @@ impl NodeFacts {
             && self.internal_ip == other.internal_ip
             && self.pod_cidr == other.pod_cidr
             && self.bgp_address == other.bgp_address
+            && self.max_pods == other.max_pods
+            && self.misplaced == other.misplaced
+            && self.dual_stack == other.dual_stack
+            && self.guarded == other.guarded
     }
 
     /// Does our condition on the Node say just that?
@@ -217,6 +253,24 @@ mod tests {
             })
         };
         assert_eq!(NodeFacts::read(&node("1")), NodeFacts::read(&node("2")));
+    }
+
+    #[test]
+    fn annotations_of_linux_and_a_second_family_are_seen() {
+        let node = |cidrs: &[&str]| {
+            serde_json::json!({
+                "metadata": {"annotations": {
+                    "projectcalico.org/RouteReflectorClusterID": "244.0.0.1",
+                    "projectcalico.org/WireguardPublicKey": "k",
+                    "projectcalico.org/IPv4IPIPTunnelAddr": "",
+                }},
+                "spec": {"podCIDRs": cidrs},
+            })
+        };
+        let facts = NodeFacts::read(&node(&["10.0.0.0/24", "fd00::/64"]));
+        assert_eq!(facts.misplaced, [Misplaced::RouteReflector, Misplaced::Wireguard]);
+        let single = NodeFacts::read(&node(&["10.0.0.0/24"]));
+        assert!(facts.dual_stack && !single.dual_stack && !facts.decides_as(&single));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct DaemonSetFacts {
     /// The counts speak of the newest generation.
     pub current: bool,
     pub created: Option<Timestamp>,
+    /// By the tag of the image that gave it away.
+    pub version: Option<Version>,
 }
 
 impl DaemonSetFacts {
@@ -38,7 +40,7 @@ impl DaemonSetFacts {
         if !targets_windows(daemon_set) {
             return None;
         }
-        let app = images(daemon_set).find_map(app_of_image)?;
+        let (app, image) = images(daemon_set).find_map(|image| Some((app_of_image(image)?, image)))?;
         let managed_by = daemon_set
             .pointer("/metadata/labels")
             .and_then(|l| l.get(labels::MANAGED_BY));
@@ -51,6 +53,7 @@ impl DaemonSetFacts {
             current: daemon_set.pointer("/status/observedGeneration")
                 == daemon_set.pointer("/metadata/generation"),
             created: time(daemon_set, "/metadata/creationTimestamp"),
+            version: version(image),
         })
     }
 }

@@ -121,6 +121,7 @@ impl Cluster {
                 ready: count,
                 current,
                 created: facts.created,
+                version: facts.version.clone(),
             };
             for node in &nodes {
                 let pod = PodFacts {

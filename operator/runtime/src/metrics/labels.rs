@@ -2,6 +2,8 @@
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 
+use wn_api::status::Severity;
+
 use crate::error::Error;
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
@@ -12,6 +14,23 @@ pub struct ByState {
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByReason {
     pub reason: &'static str,
+}
+
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+pub struct ByAdvisory {
+    code: &'static str,
+    severity: &'static str,
+}
+
+impl ByAdvisory {
+    pub const fn new(code: &'static str, severity: Severity) -> Self {
+        let severity = match severity {
+            Severity::Error => "Error",
+            Severity::Warning => "Warning",
+            Severity::Info => "Info",
+        };
+        Self { code, severity }
+    }
 }
 
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]

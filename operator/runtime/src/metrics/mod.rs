@@ -19,11 +19,12 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use wn_api::calico::ConfigKind;
 use wn_api::node_reasons::NodeReason;
+use wn_api::status::Severity;
 use wn_plan::node::State;
 
 use crate::error::Error;
 
-use labels::{ByClass, ByField, ByKind, ByReason, ByRequest, ByState, Class};
+use labels::{ByAdvisory, ByClass, ByField, ByKind, ByReason, ByRequest, ByState, Class};
 use watches::Watched;
 
 pub use labels::Pass;
@@ -56,6 +57,9 @@ pub struct Metrics {
     by_reason: Family<ByReason, Gauge>,
     /// A reason that was seen stays, as zero: a series that ends looks like a lost scrape.
     reasons: Mutex<BTreeSet<NodeReason>>,
+    advisories: Family<ByAdvisory, Gauge>,
+    /// As with `reasons`.
+    advised: Mutex<BTreeSet<(&'static str, Severity)>>,
     drift_repairs: Family<ByField, Counter>,
     apply_errors: Family<ByClass, Counter>,
     reconciles: Family<ByKind, Histogram, fn() -> Histogram>,
@@ -72,6 +76,8 @@ impl Metrics {
             nodes: Family::default(),
             by_reason: Family::default(),
             reasons: Mutex::default(),
+            advisories: Family::default(),
+            advised: Mutex::default(),
             drift_repairs: Family::default(),
             apply_errors: Family::default(),
             reconciles: Family::new_with_constructor(|| Histogram::new(SECONDS)),
@@ -106,6 +112,8 @@ impl Metrics {
             nodes,
             by_reason,
             reasons: _,
+            advisories,
+            advised: _,
             drift_repairs,
             apply_errors,
             reconciles,
@@ -119,6 +127,11 @@ impl Metrics {
             "nodes_by_reason",
             "Windows nodes on which a reason was found; one node may have several",
             by_reason.clone(),
+        );
+        registry.register(
+            "advisories",
+            "Limits of Windows nodes that the cluster runs into, by code and severity",
+            advisories.clone(),
         );
         registry.register(
             "drift_repairs",
@@ -187,6 +200,20 @@ impl Metrics {
             seen.insert(reason);
             let reason = reason.as_str();
             self.by_reason.get_or_create(&ByReason { reason }).set(count);
+        }
+    }
+
+    /// What limits Windows nodes: code and severity of each advisory.
+    pub fn advisories(&self, found: impl Iterator<Item = (&'static str, Severity)>) {
+        let mut seen = self.advised.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts: BTreeMap<_, i64> = seen.iter().map(|of| (*of, 0)).collect();
+        for of in found {
+            *counts.entry(of).or_default() += 1;
+        }
+        for ((code, severity), count) in counts {
+            seen.insert((code, severity));
+            let of = ByAdvisory::new(code, severity);
+            self.advisories.get_or_create(&of).set(count);
         }
     }
 

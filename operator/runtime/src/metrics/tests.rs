@@ -4,6 +4,7 @@ use std::time::Duration;
 use super::{Metrics, Pass, WHOLE_OBJECT};
 use crate::error::Error;
 use wn_api::node_reasons::NodeReason;
+use wn_api::status::Severity;
 use wn_plan::node::State;
 
 fn has(metrics: &Metrics, line: &str) {
@@ -77,6 +78,18 @@ fn nodes_are_counted_and_a_reason_that_is_gone_is_zero() {
     metrics.no_nodes();
     has(&metrics, "nodes{state=\"Failing\"} 0");
     has(&metrics, "nodes_by_reason{reason=\"KubeletNotReporting\"} 0");
+}
+
+#[test]
+fn advisories_are_counted_and_one_that_is_gone_is_zero() {
+    let metrics = Metrics::new();
+    let (ipv6, port) = (("WN1020", Severity::Warning), ("WN1012", Severity::Error));
+    metrics.advisories([ipv6, ipv6, port].into_iter());
+    has(&metrics, "advisories{code=\"WN1020\",severity=\"Warning\"} 2");
+    has(&metrics, "advisories{code=\"WN1012\",severity=\"Error\"} 1");
+    metrics.advisories([ipv6].into_iter());
+    has(&metrics, "advisories{code=\"WN1020\",severity=\"Warning\"} 1");
+    has(&metrics, "advisories{code=\"WN1012\",severity=\"Error\"} 0");
 }
 
 #[test]

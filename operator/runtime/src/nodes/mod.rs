@@ -53,6 +53,7 @@ pub fn forget(context: &Context) {
     });
     context.nodes.clear();
     context.metrics.no_nodes();
+    context.metrics.advisories(std::iter::empty());
 }
 
 /// Judges these nodes, and those whose time has come; says when the next one's comes.

@@ -101,6 +101,24 @@ impl Apis {
                 "BGPPeer",
                 "bgppeers",
             ),
+            Topic::Reservations => (
+                self.calico?.group(),
+                self.calico?.version(),
+                "IPReservation",
+                "ipreservations",
+            ),
+            Topic::HostEndpoints => (
+                self.calico?.group(),
+                self.calico?.version(),
+                "HostEndpoint",
+                "hostendpoints",
+            ),
+            Topic::KubeControllers => (
+                self.calico?.group(),
+                self.calico?.version(),
+                "KubeControllersConfiguration",
+                "kubecontrollersconfigurations",
+            ),
         };
         Some(ApiResource::from_gvk_with_plural(
             &GroupVersionKind::gvk(group, version, kind),
@@ -147,7 +165,9 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::Source(source) => one(source_place(source).1),
         Topic::Definition(i) => one(super::topic::DEFINITIONS[i]),
         Topic::Installation => one(tigera::INSTALLATION),
-        Topic::ClusterInformation | Topic::BgpConfiguration => one(wn_api::calico::DEFAULT),
+        Topic::ClusterInformation | Topic::BgpConfiguration | Topic::KubeControllers => {
+            one(wn_api::calico::DEFAULT)
+        }
         Topic::Typha => one("calico-typha"),
         Topic::Failures => all.fields(&format!("reason={}", failures::REASON)),
         Topic::DaemonSets
@@ -155,7 +175,9 @@ pub fn selection(topic: Topic) -> watcher::Config {
         | Topic::Calico(_)
         | Topic::Blocks
         | Topic::Affinities
-        | Topic::BgpPeers => all,
+        | Topic::BgpPeers
+        | Topic::Reservations
+        | Topic::HostEndpoints => all,
     }
 }
 

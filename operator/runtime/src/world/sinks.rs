@@ -1,6 +1,7 @@
 //! From objects to facts.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use wn_api::names::{self, labels};
 use wn_plan::observed::{
     AffinityFacts, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
     InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
-    PodFacts, SandboxFailure, Source, SourceFacts, TyphaFacts, cluster,
+    PodFacts, SandboxFailure, Source, SourceFacts, TyphaFacts, anywhere, cluster, endpoints, reservations,
 };
 
 use super::Topic;
@@ -43,7 +44,8 @@ pub enum Fact {
     Linux(Option<Box<LinuxNodeFacts>>),
     Pod(Option<PodFacts>),
     Failure(Option<SandboxFailure>),
-    Block(Option<BlockFacts>),
+    /// With its free addresses: what is kept of them is whether one is left that is not reserved.
+    Block(Option<(BlockFacts, Vec<Ipv4Addr>)>),
     Affinity(Option<AffinityFacts>),
     /// Not of a node.
     Other,
@@ -56,7 +58,9 @@ impl Fact {
             Topic::LinuxNodes => Self::Linux(Some(Box::new(LinuxNodeFacts::read(object)))),
             Topic::Pods => Self::Pod(PodFacts::read(object)),
             Topic::Failures => Self::Failure(SandboxFailure::read(object)),
-            Topic::Blocks => Self::Block(BlockFacts::read(object)),
+            Topic::Blocks => {
+                Self::Block(BlockFacts::read(object).map(|facts| (facts, BlockFacts::free(object))))
+            }
             Topic::Affinities => Self::Affinity(AffinityFacts::read(object)),
             _ => Self::Other,
         }
@@ -82,9 +86,14 @@ pub fn take_fact(observed: &mut Observed, key: &Key, fact: Fact) -> Touched {
         Fact::Linux(fact) => Touched::plan(set(&mut observed.linux, key.1.clone(), fact.map(|f| *f))),
         Fact::Pod(fact) => file(&mut observed.pods, key, fact, |_| ()),
         Fact::Failure(fact) => file(&mut observed.failures, key, fact, |_| ()),
-        Fact::Block(fact) => file(&mut observed.calico.blocks, key, fact, |b| {
-            b.and_then(BlockFacts::of_linux_pods)
-        }),
+        Fact::Block(fact) => {
+            let changes = observed.calico.nat_changes();
+            let reserved = &observed.calico.reservations;
+            let fact = fact.map(|(facts, free)| facts.reserving(&free, reserved));
+            file(&mut observed.calico.blocks, key, fact, |b| {
+                b.map(|b| b.of_plan(&changes)).unwrap_or_default()
+            })
+        }
         Fact::Affinity(fact) => file(&mut observed.calico.affinities, key, fact, |_| ()),
         Fact::Other => Touched::default(),
     }
@@ -100,6 +109,10 @@ pub fn keys(topic: Topic, observed: &Observed) -> Vec<Key> {
         Topic::Failures => all(&observed.failures),
         Topic::Blocks => all(&observed.calico.blocks),
         Topic::Affinities => all(&observed.calico.affinities),
+        Topic::HostEndpoints => {
+            let names = observed.calico.host_endpoints.keys();
+            names.map(|name| (String::new(), name.clone())).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -130,7 +143,8 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
                 key.clone(),
                 object.and_then(DaemonSetFacts::read),
             );
-            own(observed, OwnKind::DaemonSet, key, object) || facts
+            let spread = set(&mut observed.anywhere, key.clone(), object.and_then(anywhere));
+            own(observed, OwnKind::DaemonSet, key, object) || facts || spread
         }
         Topic::ConfigMaps => own(observed, OwnKind::ConfigMap, key, object),
         Topic::Source(source) => set(
@@ -175,6 +189,20 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             object.and_then(TyphaFacts::read),
         ),
         Topic::BgpPeers => set(&mut observed.bgp.peers, name, object.map(BgpPeer::read)),
+        Topic::Reservations => set(
+            &mut observed.calico.reservations,
+            name,
+            object.map(reservations::read),
+        ),
+        Topic::HostEndpoints => set(
+            &mut observed.calico.host_endpoints,
+            name,
+            object.and_then(endpoints::node),
+        ),
+        Topic::KubeControllers => {
+            let automatic = object.is_some_and(endpoints::automatic);
+            std::mem::replace(&mut observed.calico.auto_host_endpoints, automatic) != automatic
+        }
     })
 }
 

@@ -28,6 +28,11 @@ pub enum Topic {
     BgpPeers,
     /// Deployments `calico-typha`, wherever they are.
     Typha,
+    /// `IPReservation`s.
+    Reservations,
+    HostEndpoints,
+    /// `KubeControllersConfiguration` `default`.
+    KubeControllers,
     /// Events of pods whose sandbox could not be made.
     Failures,
 }
@@ -37,7 +42,7 @@ impl Topic {
     pub const fn is_written(self) -> bool {
         !matches!(
             self,
-            Self::Pods | Self::Failures | Self::Blocks | Self::Affinities
+            Self::Pods | Self::Failures | Self::Blocks | Self::Affinities | Self::HostEndpoints
         )
     }
 }

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 use tracing::{debug, warn};
 use wn_api::calico::ConfigKind;
 use wn_plan::calico::api::form;
-use wn_plan::observed::Key;
+use wn_plan::observed::{Key, Reservations};
 
 use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
 use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES};
@@ -29,6 +29,8 @@ pub struct Watches {
     world: Arc<World>,
     metrics: Arc<Metrics>,
     running: BTreeMap<Topic, JoinSet<()>>,
+    /// What the blocks were read by.
+    reservations: Reservations,
 }
 
 impl Watches {
@@ -37,6 +39,7 @@ impl Watches {
             world,
             metrics,
             running: BTreeMap::new(),
+            reservations: Reservations::new(),
         }
     }
 
@@ -56,10 +59,14 @@ impl Watches {
                         | Topic::ClusterInformation
                         | Topic::BgpConfiguration
                         | Topic::BgpPeers
+                        | Topic::Reservations
+                        | Topic::HostEndpoints
+                        | Topic::KubeControllers
                 )
             });
             apis.calico = calico;
         }
+        self.read_blocks_anew();
         if !defined(MIGRATIONS) {
             apis.migration_version = None;
         } else if apis.migration_version.is_none() {
@@ -77,6 +84,19 @@ impl Watches {
             self.start(*topic, apis);
         }
         self.world.want(wanted);
+    }
+
+    /// Whether a block has an address left depends on the reservations, and which addresses are free is not kept:
+    /// reservations change rarely, free addresses with every pod.
+    fn read_blocks_anew(&mut self) {
+        let changed = self.world.read(|o| {
+            let now = &o.calico.reservations;
+            (*now != self.reservations).then(|| now.clone())
+        });
+        if let Some(reservations) = changed {
+            self.stop(|topic| topic == Topic::Blocks);
+            self.reservations = reservations;
+        }
     }
 
     fn stop(&mut self, which: impl Fn(Topic) -> bool) {
@@ -118,7 +138,7 @@ impl Watches {
     }
 }
 
-const CALICO: [Topic; 8] = [
+const CALICO: [Topic; 11] = [
     Topic::Calico(ConfigKind::IpamConfiguration),
     Topic::Calico(ConfigKind::IpPool),
     Topic::Calico(ConfigKind::FelixConfiguration),
@@ -127,6 +147,9 @@ const CALICO: [Topic; 8] = [
     Topic::ClusterInformation,
     Topic::BgpConfiguration,
     Topic::BgpPeers,
+    Topic::Reservations,
+    Topic::HostEndpoints,
+    Topic::KubeControllers,
 ];
 
 fn base() -> BTreeSet<Topic> {
@@ -210,6 +233,9 @@ fn label(topic: Topic) -> String {
         | Topic::BgpConfiguration
         | Topic::BgpPeers
         | Topic::Typha
+        | Topic::Reservations
+        | Topic::HostEndpoints
+        | Topic::KubeControllers
         | Topic::Failures => format!("{topic:?}"),
     }
 }

@@ -1,0 +1,90 @@
+//! Calico's version on Windows nodes.
+
+use wn_api::status::Severity;
+
+use super::{Cluster, Hit, Rule};
+use crate::observed::App;
+use crate::version::Version;
+
+pub const RULES: &[Rule] = &[
+    Rule {
+        code: "WN1070",
+        severity: Severity::Warning,
+        title: "Connections break when policies change",
+        limit: "Before v3.31 Calico on Windows programs all of a pod's policies anew at each change, and when Felix restarts, which \
+                resets TCP connections.",
+        reads: "ClusterInformation `default` spec.calicoVersion",
+        mend: "upgrade Calico to v3.31 or later",
+        source: "projectcalico/calico#10199, mended by #10437",
+        check: resets,
+    },
+    Rule {
+        code: "WN1071",
+        severity: Severity::Warning,
+        title: "The agent is of another release than Calico",
+        limit: "Calico is upgraded as a whole: an agent on Windows nodes of another minor version may not understand what the others write.",
+        reads: "ClusterInformation `default` spec.calicoVersion; the image of the agent's DaemonSet; spec.nodeAgent.image.tag of the \
+                WindowsNodeConfig",
+        mend: "run the same release on all nodes",
+        source: "tigera/docs windows-calico: manual upgrade",
+        check: skew,
+    },
+];
+
+const MENDED: (u32, u32) = (3, 31);
+
+fn minor(version: &Version) -> (u32, u32) {
+    (version.major, version.minor)
+}
+
+fn resets(cluster: &Cluster) -> Vec<Hit> {
+    let old = cluster.calico_version().filter(|v| minor(v) < MENDED);
+    old.map(|version| {
+        let message =
+            format!("Calico is {version}, where a change of policy resets TCP connections on Windows nodes");
+        Hit::new("ClusterInformation default", "spec.calicoVersion", message)
+    })
+    .into_iter()
+    .collect()
+}
+
+fn skew(cluster: &Cluster) -> Vec<Hit> {
+    let Some(calico) = cluster.calico_version() else {
+        return Vec::new();
+    };
+    if cluster.runs_our_agent() {
+        // Ours follows Calico unless it is told otherwise.
+        let asked: Option<Version> = cluster
+            .spec
+            .node_agent
+            .image
+            .tag
+            .as_deref()
+            .and_then(|t| t.parse().ok());
+        return asked
+            .filter(|v| minor(v) != minor(&calico))
+            .map(|agent| {
+                let message =
+                    format!("spec.nodeAgent.image.tag asks for an agent of {agent}, and Calico is {calico}");
+                Hit::new("WindowsNodeConfig default", "spec.nodeAgent.image.tag", message)
+            })
+            .into_iter()
+            .collect();
+    }
+    let agents = cluster
+        .observed
+        .daemon_sets
+        .iter()
+        .filter(|(_, d)| d.app == App::NodeAgent && !d.ours);
+    agents
+        .filter_map(|((namespace, name), facts)| {
+            let agent = facts.version.as_ref().filter(|v| minor(v) != minor(&calico))?;
+            let message = format!("the agent is {agent}, and Calico is {calico}");
+            Some(Hit::new(
+                format!("DaemonSet {namespace}/{name}"),
+                "spec.template.spec.containers",
+                message,
+            ))
+        })
+        .collect()
+}

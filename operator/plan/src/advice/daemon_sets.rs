@@ -1,0 +1,37 @@
+//! DaemonSets that do not say for which operating system they are.
+
+use wn_api::status::Severity;
+
+use super::{Cluster, Hit, Rule};
+
+pub const RULES: &[Rule] = &[Rule {
+    code: "WN1080",
+    severity: Severity::Warning,
+    title: "DaemonSets without an operating system",
+    limit: "A DaemonSet whose pods say nothing about kubernetes.io/os gets one on each Windows node, where an image for Linux cannot run: it \
+            waits there for ever, and an update of it does not end.",
+    reads: "DaemonSet spec.template.spec: os, nodeSelector, nodeAffinity, tolerations; Node spec.taints of Windows nodes",
+    mend: "give the DaemonSet nodeSelector kubernetes.io/os: linux, or taint Windows nodes with os=windows:NoSchedule",
+    source: "kubernetes/kubernetes#94366; flannel-io/flannel#1459",
+    check: anywhere,
+}];
+
+fn anywhere(cluster: &Cluster) -> Vec<Hit> {
+    let open = cluster.observed.nodes.values().any(|n| !n.guarded);
+    if cluster.observed.nodes.is_empty() {
+        return Vec::new();
+    }
+    let all = cluster.observed.anywhere.iter();
+    let places: Vec<_> = all
+        .filter(|(_, tolerant)| open || **tolerant)
+        .map(|((namespace, name), _)| format!("{namespace}/{name}"))
+        .collect();
+    Hit::of_many(
+        "DaemonSets",
+        "spec.template.spec.nodeSelector",
+        places.iter().map(String::as_str),
+        |names| format!("{names} have pods on Windows nodes, because they do not name an operating system"),
+    )
+    .into_iter()
+    .collect()
+}

@@ -1,0 +1,101 @@
+//! What is written on Windows Nodes and has no place there.
+
+use wn_api::status::Severity;
+
+use super::{Cluster, Hit, Rule};
+use crate::observed::Misplaced;
+
+const NODES: &str = "Windows Nodes";
+const LIMITATIONS: &str = "tigera/docs windows-calico/limitations.mdx";
+
+pub const RULES: &[Rule] = &[
+    Rule {
+        code: "WN1050",
+        severity: Severity::Error,
+        title: "A Windows node is to be a route reflector",
+        limit: "The BGP of Windows (RemoteAccess) cannot reflect routes: nodes that peer with it alone learn nothing.",
+        reads: "Node annotation projectcalico.org/RouteReflectorClusterID of Windows nodes",
+        mend: "remove the annotation, and make Linux nodes the route reflectors",
+        source: "tigera/docs windows-calico/requirements.mdx",
+        check: route_reflector,
+    },
+    Rule {
+        code: "WN1051",
+        severity: Severity::Warning,
+        title: "A Windows node announces an IPIP tunnel",
+        limit: "Windows has no IPIP: the annotation is from a time when the node's name was a Linux node's, and others may send to it.",
+        reads: "Node annotation projectcalico.org/IPv4IPIPTunnelAddr of Windows nodes",
+        mend: "remove the annotation",
+        source: LIMITATIONS,
+        check: ipip,
+    },
+    Rule {
+        code: "WN1052",
+        severity: Severity::Warning,
+        title: "A Windows node announces WireGuard",
+        limit: "Windows nodes have no WireGuard: Linux nodes that find a key would send packets there that are never read.",
+        reads: "Node annotations projectcalico.org/WireguardPublicKey, projectcalico.org/IPv4WireguardInterfaceAddr of Windows nodes",
+        mend: "remove the annotations",
+        source: LIMITATIONS,
+        check: wireguard,
+    },
+    Rule {
+        code: "WN1053",
+        severity: Severity::Warning,
+        title: "Windows nodes have pod addresses of two families",
+        limit: "Calico for Windows does IPv4 only, so that pods on Windows nodes stay IPv4 in a dual-stack cluster.",
+        reads: "Node spec.podCIDRs of Windows nodes",
+        mend: "keep pods that need IPv6, and the only pods of Services of IPv6, on Linux nodes",
+        source: LIMITATIONS,
+        check: dual_stack,
+    },
+];
+
+fn annotated(cluster: &Cluster, wanted: Misplaced, field: &'static str, what: &str) -> Vec<Hit> {
+    let nodes = cluster.observed.nodes.iter();
+    let names = nodes
+        .filter(|(_, n)| n.misplaced.contains(&wanted))
+        .map(|(name, _)| name.as_str());
+    Hit::of_many(NODES, field, names, |names| format!("{names} {what}"))
+        .into_iter()
+        .collect()
+}
+
+fn route_reflector(cluster: &Cluster) -> Vec<Hit> {
+    let field = "metadata.annotations[projectcalico.org/RouteReflectorClusterID]";
+    annotated(
+        cluster,
+        Misplaced::RouteReflector,
+        field,
+        "cannot reflect routes, and the annotation asks for it",
+    )
+}
+
+fn ipip(cluster: &Cluster) -> Vec<Hit> {
+    let field = "metadata.annotations[projectcalico.org/IPv4IPIPTunnelAddr]";
+    annotated(
+        cluster,
+        Misplaced::Ipip,
+        field,
+        "announce an IPIP tunnel that Windows does not have",
+    )
+}
+
+fn wireguard(cluster: &Cluster) -> Vec<Hit> {
+    let field = "metadata.annotations[projectcalico.org/WireguardPublicKey]";
+    annotated(
+        cluster,
+        Misplaced::Wireguard,
+        field,
+        "announce WireGuard, which Windows does not have",
+    )
+}
+
+fn dual_stack(cluster: &Cluster) -> Vec<Hit> {
+    let nodes = cluster.observed.nodes.iter();
+    let names = nodes.filter(|(_, n)| n.dual_stack).map(|(name, _)| name.as_str());
+    let hit = Hit::of_many(NODES, "spec.podCIDRs", names, |names| {
+        format!("{names} have pod addresses of both families, and use those of IPv4")
+    });
+    hit.filter(|_| cluster.backend.is_some()).into_iter().collect()
+}

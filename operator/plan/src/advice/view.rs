@@ -1,0 +1,59 @@
+//! What a check sees: the whole of what is known, and what most of them ask of it.
+
+use wn_api::calico::{ConfigKind, DEFAULT};
+use wn_api::spec::WindowsNodeConfigSpec;
+
+use crate::network::{self, Backend, CalicoRole};
+use crate::observed::{BlockFacts, CalicoObject, Observed};
+use crate::standing::{self, Standing};
+use crate::version::Version;
+
+pub struct Cluster<'a> {
+    pub spec: &'a WindowsNodeConfigSpec,
+    pub observed: &'a Observed,
+    /// How Calico networks Windows nodes; `None` where it only enforces policy, so that its pools, IPAM and
+    /// BGP are none of Windows' concern.
+    pub backend: Option<Backend>,
+}
+
+impl<'a> Cluster<'a> {
+    pub fn of(spec: &'a WindowsNodeConfigSpec, observed: &'a Observed) -> Self {
+        let backend = match network::of(spec.network.type_).calico() {
+            CalicoRole::Networking(backend) => Some(backend),
+            CalicoRole::Policy { .. } => None,
+        };
+        Self {
+            spec,
+            observed,
+            backend,
+        }
+    }
+
+    /// A configuration of Calico's, by kind and name.
+    pub fn object(&self, kind: ConfigKind, name: &str) -> Option<&'a CalicoObject> {
+        self.observed.calico.objects.get(&(kind, name.to_owned()))
+    }
+
+    pub fn felix(&self) -> Option<&'a CalicoObject> {
+        self.object(ConfigKind::FelixConfiguration, DEFAULT)
+    }
+
+    pub fn calico_version(&self) -> Option<Version> {
+        let information = self.observed.calico.cluster_information.as_ref()?;
+        information.calico_version.parse().ok()
+    }
+
+    /// We run Calico's agent on Windows nodes.
+    pub fn runs_our_agent(&self) -> bool {
+        standing::node_agent(self.spec, self.observed) == Standing::Managed
+    }
+
+    /// Blocks of Windows nodes.
+    pub fn windows_blocks(&self) -> impl Iterator<Item = (&'a str, &'a BlockFacts)> {
+        let blocks = self.observed.calico.blocks.iter();
+        let nodes = &self.observed.nodes;
+        blocks
+            .filter(|(_, block)| nodes.contains_key(&block.host))
+            .map(|((_, name), block)| (name.as_str(), block))
+    }
+}

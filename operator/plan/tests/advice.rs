@@ -1,0 +1,861 @@
+//! Each limit, in a cluster that runs into it and in one that does not.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use wn_api::calico::DEFAULT;
+use wn_api::names::ADVISORY_LIMIT;
+use wn_api::spec::NetworkType;
+use wn_api::status::Severity;
+use wn_plan::advice::{self, Advisory};
+use wn_plan::observed::{App, BlockFacts, DaemonSetFacts, Misplaced, NatChange};
+
+use common::*;
+
+/// Nothing to say about it.
+fn quiet() -> Cluster {
+    let mut c = Cluster::vxlan();
+    c.update(
+        POOL,
+        DEFAULT_POOL,
+        CALICO,
+        pool("10.244.0.0/16", "Never", "Always"),
+    );
+    c
+}
+
+fn advisories(cluster: &Cluster) -> Vec<Advisory> {
+    advice::advise(&cluster.config().spec, &cluster.observed)
+}
+
+fn felix(fields: serde_json::Value) -> Cluster {
+    let mut c = quiet();
+    c.update(FELIX, DEFAULT, "kubectl-edit", fields);
+    c
+}
+
+fn another_pool(fields: serde_json::Value) -> Cluster {
+    let mut c = quiet();
+    let mut spec = pool("10.9.0.0/16", "Never", "Always");
+    for (field, value) in fields.as_object().unwrap() {
+        spec[field] = value.clone();
+    }
+    c.update(POOL, "another", "kubectl-edit", spec);
+    c
+}
+
+const OF_LINUX: &str = "kubernetes.io/os == 'linux'";
+
+fn with(edit: impl FnOnce(&mut Cluster)) -> Cluster {
+    let mut c = quiet();
+    edit(&mut c);
+    c
+}
+
+fn windows_node_with(edit: impl FnOnce(&mut wn_plan::observed::NodeFacts)) -> Cluster {
+    with(|c| edit(c.observed.nodes.get_mut("win-0").unwrap()))
+}
+
+fn block(node: &str, edit: impl FnOnce(&mut BlockFacts)) -> Cluster {
+    with(|c| {
+        let mut facts = BlockFacts {
+            cidr: "10.244.7.0/26".parse().ok(),
+            host: node.to_owned(),
+            reserved: true,
+            ..BlockFacts::default()
+        };
+        edit(&mut facts);
+        c.observed
+            .calico
+            .blocks
+            .insert((String::new(), "10-244-7-0-26".into()), facts);
+    })
+}
+
+fn reserved(node: &str, cidrs: &[&str]) -> Cluster {
+    let mut c = block(node, |_| {});
+    let nets = cidrs.iter().map(|cidr| cidr.parse().unwrap()).collect();
+    c.observed.calico.reservations.insert("held".into(), nets);
+    c
+}
+
+fn nat_change(oldest: i64) -> Cluster {
+    let mut c = block("win-0", |b| b.oldest = Some(at(oldest)));
+    let pool = c
+        .observed
+        .calico
+        .objects
+        .get_mut(&(POOL, DEFAULT_POOL.to_owned()));
+    pool.unwrap().nat_change = Some(Box::new(NatChange {
+        at: at(100),
+        by: "kubectl-edit".into(),
+    }));
+    c
+}
+
+fn calico(version: &str) -> Cluster {
+    with(|c| {
+        let information = c.observed.calico.cluster_information.as_mut();
+        information.unwrap().calico_version = version.into();
+    })
+}
+
+fn agent(version: &str) -> Cluster {
+    let mut c = quiet();
+    let facts = DaemonSetFacts {
+        app: App::NodeAgent,
+        ours: false,
+        desired: 1,
+        updated: 1,
+        ready: 1,
+        current: true,
+        created: None,
+        version: version.parse().ok(),
+    };
+    c.observed
+        .daemon_sets
+        .insert(("calico-system".into(), "calico-node-windows".into()), facts);
+    c
+}
+
+fn of_type(network: &str, mut cluster: Cluster) -> Cluster {
+    cluster.edit_spec(|s| {
+        s.network.type_ = *NetworkType::ALL.iter().find(|t| t.as_str() == network).unwrap();
+    });
+    cluster
+}
+
+fn spread(tolerant: bool, guarded: bool) -> Cluster {
+    let mut c = windows_node_with(|n| n.guarded = guarded);
+    c.observed
+        .anywhere
+        .insert(("monitoring".into(), "exporter".into()), tolerant);
+    c
+}
+
+fn installation(spec: serde_json::Value) -> Cluster {
+    with(|c| {
+        let object = json!({ "spec": { "calicoNetwork": spec } });
+        c.observed.installation = Some(wn_plan::observed::InstallationFacts::read(&object));
+    })
+}
+
+fn advertised(edit: impl FnOnce(&mut wn_plan::observed::BgpFacts)) -> Cluster {
+    with(|c| edit(&mut c.observed.bgp))
+}
+
+fn endpoint(node: &str) -> Cluster {
+    with(|c| {
+        c.observed.linux.insert("linux-0".into(), Default::default());
+        c.observed
+            .calico
+            .host_endpoints
+            .insert("eth0".into(), node.into());
+    })
+}
+
+type Case = (
+    &'static str,
+    Vec<(Cluster, &'static str, &'static str)>,
+    Vec<Cluster>,
+);
+
+/// A rule, clusters that run into it with object and field of the hit, and clusters that do not.
+#[allow(clippy::too_many_lines, reason = "a table")]
+fn table() -> Vec<Case> {
+    const DEFAULT_FELIX: &str = "FelixConfiguration default";
+    const NODES: &str = "Windows Nodes";
+    vec![
+        (
+            "WN1001",
+            vec![
+                (
+                    felix(json!({"wireguardEnabled": true})),
+                    DEFAULT_FELIX,
+                    "spec.wireguardEnabled",
+                ),
+                (
+                    felix(json!({"wireguardEnabledV6": true})),
+                    DEFAULT_FELIX,
+                    "spec.wireguardEnabledV6",
+                ),
+            ],
+            vec![felix(json!({"wireguardEnabled": false}))],
+        ),
+        (
+            "WN1002",
+            vec![
+                (
+                    felix(json!({"bpfEnabled": true})),
+                    DEFAULT_FELIX,
+                    "spec.bpfEnabled",
+                ),
+                (
+                    installation(json!({"linuxDataplane": "BPF"})),
+                    "Installation default",
+                    "spec.calicoNetwork.linuxDataplane",
+                ),
+            ],
+            vec![
+                felix(json!({"bpfEnabled": false})),
+                installation(json!({"linuxDataplane": "Iptables"})),
+            ],
+        ),
+        (
+            "WN1003",
+            vec![(
+                felix(json!({"bpfEnabled": true, "vxlanPort": 8472})),
+                DEFAULT_FELIX,
+                "spec.vxlanPort",
+            )],
+            vec![
+                felix(json!({"bpfEnabled": true, "vxlanPort": 4789})),
+                felix(json!({"bpfEnabled": true})),
+                felix(json!({"vxlanPort": 8472})),
+                of_type("CalicoBGP", felix(json!({"bpfEnabled": true, "vxlanPort": 8472}))),
+            ],
+        ),
+        (
+            "WN1004",
+            vec![(
+                felix(json!({"ipv6Support": true})),
+                DEFAULT_FELIX,
+                "spec.ipv6Support",
+            )],
+            vec![felix(json!({"ipv6Support": false}))],
+        ),
+        (
+            "WN1005",
+            vec![
+                (felix(json!({"vxlanMTU": 1400})), DEFAULT_FELIX, "spec.vxlanMTU"),
+                (
+                    felix(json!({"vxlanMTUV6": 1400})),
+                    DEFAULT_FELIX,
+                    "spec.vxlanMTUV6",
+                ),
+                (
+                    installation(json!({"mtu": 1400})),
+                    "Installation default",
+                    "spec.calicoNetwork.mtu",
+                ),
+            ],
+            vec![
+                felix(json!({"vxlanMTU": 0})),
+                installation(json!({})),
+                of_type("CalicoBGP", felix(json!({"vxlanMTU": 1400}))),
+            ],
+        ),
+        (
+            "WN1006",
+            vec![
+                (
+                    felix(json!({"prometheusMetricsEnabled": true})),
+                    DEFAULT_FELIX,
+                    "spec.windowsManageFirewallRules",
+                ),
+                (
+                    felix(
+                        json!({"prometheusMetricsEnabled": true, "windowsManageFirewallRules": "Disabled"}),
+                    ),
+                    DEFAULT_FELIX,
+                    "spec.windowsManageFirewallRules",
+                ),
+            ],
+            vec![
+                felix(json!({"prometheusMetricsEnabled": true, "windowsManageFirewallRules": "Enabled"})),
+                felix(json!({"windowsManageFirewallRules": "Disabled"})),
+            ],
+        ),
+        (
+            "WN1007",
+            vec![(
+                felix(json!({"policySyncPathPrefix": "/var/run/nodeagent"})),
+                DEFAULT_FELIX,
+                "spec.policySyncPathPrefix",
+            )],
+            vec![felix(json!({"policySyncPathPrefix": ""}))],
+        ),
+        (
+            "WN1010",
+            vec![
+                (
+                    felix(json!({"healthEnabled": false})),
+                    DEFAULT_FELIX,
+                    "spec.healthEnabled",
+                ),
+                (
+                    felix(json!({"defaultEndpointToHostAction": "Return"})),
+                    DEFAULT_FELIX,
+                    "spec.defaultEndpointToHostAction",
+                ),
+            ],
+            vec![felix(
+                json!({"healthEnabled": true, "defaultEndpointToHostAction": "accept"}),
+            )],
+        ),
+        (
+            "WN1011",
+            vec![
+                (
+                    with(|c| c.update(FELIX, "node.win-0", CALICO, json!({"ipv6Support": true}))),
+                    "FelixConfiguration node.win-0",
+                    "spec.ipv6Support",
+                ),
+                (
+                    with(|c| c.update(FELIX, "node.win-0", CALICO, json!({"healthEnabled": false}))),
+                    "FelixConfiguration node.win-0",
+                    "spec.healthEnabled",
+                ),
+            ],
+            vec![with(|c| {
+                c.update(FELIX, "node.linux-0", CALICO, json!({"healthEnabled": false}));
+                c.update(FELIX, "node.win-0", CALICO, json!({"healthEnabled": true}));
+            })],
+        ),
+        (
+            "WN1012",
+            vec![(
+                felix(json!({"healthPort": 9199})),
+                DEFAULT_FELIX,
+                "spec.healthPort",
+            )],
+            vec![
+                felix(json!({"healthPort": 9099})),
+                Cluster::with_spec(
+                    felix(json!({"healthPort": 9199})),
+                    "nodeAgent: {management: External}",
+                ),
+            ],
+        ),
+        (
+            "WN1013",
+            vec![
+                (
+                    felix(json!({"healthPort": 10256})),
+                    DEFAULT_FELIX,
+                    "spec.healthPort",
+                ),
+                (
+                    felix(json!({"prometheusMetricsEnabled": true, "prometheusMetricsPort": 10249})),
+                    DEFAULT_FELIX,
+                    "spec.prometheusMetricsPort",
+                ),
+                (
+                    felix(json!({"prometheusMetricsEnabled": true, "prometheusMetricsPort": 9099})),
+                    DEFAULT_FELIX,
+                    "spec.prometheusMetricsPort",
+                ),
+            ],
+            vec![
+                felix(json!({"prometheusMetricsPort": 10249})),
+                felix(json!({"prometheusMetricsEnabled": true})),
+            ],
+        ),
+        (
+            "WN1020",
+            vec![(
+                another_pool(json!({"cidr": "fd00::/48", "blockSize": 122})),
+                "IPPool another",
+                "spec.nodeSelector",
+            )],
+            vec![
+                another_pool(json!({"cidr": "fd00::/48", "blockSize": 122, "nodeSelector": OF_LINUX})),
+                another_pool(json!({"cidr": "fd00::/48", "blockSize": 122, "disabled": true})),
+                of_type("FlannelVXLAN", another_pool(json!({"cidr": "fd00::/48"}))),
+                another_pool(json!({})),
+            ],
+        ),
+        (
+            "WN1021",
+            vec![(
+                another_pool(json!({"vxlanMode": "CrossSubnet", "nodeSelector": OF_LINUX})),
+                "IPPool another",
+                "spec.vxlanMode",
+            )],
+            vec![
+                another_pool(json!({"vxlanMode": "CrossSubnet"})),
+                another_pool(json!({"nodeSelector": OF_LINUX})),
+                another_pool(json!({"vxlanMode": "CrossSubnet", "nodeSelector": OF_LINUX, "disabled": true})),
+            ],
+        ),
+        (
+            "WN1022",
+            vec![
+                (
+                    another_pool(
+                        json!({"ipipMode": "CrossSubnet", "vxlanMode": "Never", "nodeSelector": OF_LINUX}),
+                    ),
+                    "IPPool another",
+                    "spec.ipipMode",
+                ),
+                (
+                    another_pool(json!({"vxlanMode": "Never", "nodeSelector": OF_LINUX})),
+                    "IPPool another",
+                    "spec.vxlanMode",
+                ),
+                (
+                    of_type("CalicoBGP", another_pool(json!({"nodeSelector": OF_LINUX}))),
+                    "IPPool another",
+                    "spec.vxlanMode",
+                ),
+            ],
+            vec![
+                another_pool(json!({"nodeSelector": OF_LINUX})),
+                another_pool(
+                    json!({"vxlanMode": "Never", "nodeSelector": OF_LINUX, "allowedUses": ["LoadBalancer"]}),
+                ),
+                of_type(
+                    "CalicoBGP",
+                    another_pool(json!({"vxlanMode": "Never", "nodeSelector": OF_LINUX})),
+                ),
+                of_type(
+                    "FlannelVXLAN",
+                    another_pool(json!({"vxlanMode": "Never", "nodeSelector": OF_LINUX})),
+                ),
+            ],
+        ),
+        (
+            "WN1023",
+            vec![(
+                windows_node_with(|n| n.max_pods = Some(110)),
+                "IPPool default-ipv4-ippool",
+                "spec.blockSize",
+            )],
+            vec![
+                windows_node_with(|n| n.max_pods = Some(60)),
+                quiet(),
+                of_type("FlannelVXLAN", windows_node_with(|n| n.max_pods = Some(110))),
+            ],
+        ),
+        (
+            "WN1024",
+            vec![(nat_change(50), "IPPool default-ipv4-ippool", "spec.natOutgoing")],
+            vec![
+                nat_change(150),
+                block("win-0", |b| b.oldest = Some(at(50))),
+                with(|c| {
+                    *c = nat_change(50);
+                    c.observed.nodes.clear();
+                }),
+            ],
+        ),
+        (
+            "WN1025",
+            vec![(
+                another_pool(json!({"blockSize": 30})),
+                "IPPool another",
+                "spec.blockSize",
+            )],
+            vec![
+                another_pool(json!({"blockSize": 29})),
+                another_pool(json!({"blockSize": 30, "nodeSelector": OF_LINUX})),
+            ],
+        ),
+        (
+            "WN1026",
+            vec![(
+                another_pool(json!({"natOutgoing": false})),
+                "IPPool another",
+                "spec.natOutgoing",
+            )],
+            vec![
+                another_pool(json!({})),
+                another_pool(json!({"natOutgoing": false, "nodeSelector": OF_LINUX})),
+            ],
+        ),
+        (
+            "WN1030",
+            vec![(
+                quiet().with_spec("calico: {strictAffinity: Report}"),
+                "IPAMConfiguration default",
+                "spec.strictAffinity",
+            )],
+            vec![
+                quiet(),
+                with(|c| c.update(IPAM, DEFAULT, CALICO, json!({"strictAffinity": true})))
+                    .with_spec("calico: {strictAffinity: Report}"),
+            ],
+        ),
+        (
+            "WN1031",
+            vec![(
+                with(|c| {
+                    c.update(IPAM, DEFAULT, CALICO, json!({"maxBlocksPerHost": 3}));
+                    c.pass();
+                }),
+                "IPAMConfiguration default",
+                "spec.maxBlocksPerHost",
+            )],
+            vec![
+                with(|c| {
+                    c.update(IPAM, DEFAULT, CALICO, json!({"maxBlocksPerHost": 0}));
+                    c.pass();
+                }),
+                with(|c| {
+                    c.update(
+                        IPAM,
+                        DEFAULT,
+                        CALICO,
+                        json!({"maxBlocksPerHost": 3, "strictAffinity": true}),
+                    );
+                    c.pass();
+                }),
+            ],
+        ),
+        (
+            "WN1032",
+            vec![(
+                block("win-0", |b| b.foreign = true),
+                "IPAMBlocks",
+                "spec.attributes",
+            )],
+            vec![block("linux-0", |b| b.foreign = true), block("win-0", |_| {})],
+        ),
+        (
+            "WN1033",
+            vec![(
+                reserved("win-0", &["10.244.7.0/26"]),
+                "IPReservation held",
+                "spec.reservedCIDRs",
+            )],
+            vec![
+                reserved("win-0", &["10.244.7.0/27"]),
+                reserved("linux-0", &["10.244.7.0/26"]),
+                reserved("win-0", &["10.245.0.0/16"]),
+            ],
+        ),
+        (
+            "WN1034",
+            vec![
+                (
+                    reserved("win-0", &["10.244.7.32/27"]),
+                    "IPReservation held",
+                    "spec.reservedCIDRs",
+                ),
+                (
+                    reserved("linux-0", &["10.244.9.0/32"]),
+                    "IPReservation held",
+                    "spec.reservedCIDRs",
+                ),
+            ],
+            vec![
+                reserved("win-0", &["10.244.7.0/31", "10.244.7.63/32"]),
+                reserved("win-0", &["10.244.7.0/26"]),
+                reserved("win-0", &["10.244.9.0/32"]),
+                reserved("linux-0", &["10.9.0.0/32"]),
+                of_type("FlannelVXLAN", reserved("win-0", &["10.244.7.32/27"])),
+            ],
+        ),
+        (
+            "WN1040",
+            vec![
+                (
+                    advertised(|b| b.service_cluster_ips.push("10.96.0.0/12".into())),
+                    "BGPConfiguration default",
+                    "spec.serviceClusterIPs",
+                ),
+                (
+                    advertised(|b| b.service_external_ips.push("192.0.2.0/24".into())),
+                    "BGPConfiguration default",
+                    "spec.serviceExternalIPs",
+                ),
+                (
+                    advertised(|b| b.service_lb_ips.push("198.51.100.0/24".into())),
+                    "BGPConfiguration default",
+                    "spec.serviceLoadBalancerIPs",
+                ),
+            ],
+            vec![
+                quiet(),
+                of_type(
+                    "CloudProvider",
+                    advertised(|b| b.service_lb_ips.push("198.51.100.0/24".into())),
+                ),
+            ],
+        ),
+        (
+            "WN1050",
+            vec![(
+                windows_node_with(|n| n.misplaced = vec![Misplaced::RouteReflector]),
+                NODES,
+                "metadata.annotations[projectcalico.org/RouteReflectorClusterID]",
+            )],
+            vec![windows_node_with(|n| {
+                n.misplaced = vec![Misplaced::Ipip, Misplaced::Wireguard];
+            })],
+        ),
+        (
+            "WN1051",
+            vec![(
+                windows_node_with(|n| n.misplaced = vec![Misplaced::Ipip]),
+                NODES,
+                "metadata.annotations[projectcalico.org/IPv4IPIPTunnelAddr]",
+            )],
+            vec![windows_node_with(|n| n.misplaced = vec![Misplaced::Wireguard])],
+        ),
+        (
+            "WN1052",
+            vec![(
+                windows_node_with(|n| n.misplaced = vec![Misplaced::Wireguard]),
+                NODES,
+                "metadata.annotations[projectcalico.org/WireguardPublicKey]",
+            )],
+            vec![windows_node_with(|n| n.misplaced = vec![Misplaced::Ipip])],
+        ),
+        (
+            "WN1053",
+            vec![(windows_node_with(|n| n.dual_stack = true), NODES, "spec.podCIDRs")],
+            vec![
+                quiet(),
+                of_type("CloudProvider", windows_node_with(|n| n.dual_stack = true)),
+            ],
+        ),
+        (
+            "WN1060",
+            vec![(endpoint("win-0"), "HostEndpoints", "spec.node")],
+            vec![endpoint("linux-0"), endpoint("elsewhere")],
+        ),
+        (
+            "WN1061",
+            vec![(
+                with(|c| c.observed.calico.auto_host_endpoints = true),
+                "KubeControllersConfiguration default",
+                "spec.controllers.node.hostEndpoint.autoCreate",
+            )],
+            vec![quiet()],
+        ),
+        (
+            "WN1062",
+            vec![(endpoint("elsewhere"), "HostEndpoints", "spec.node")],
+            vec![endpoint("linux-0"), endpoint("win-0")],
+        ),
+        (
+            "WN1070",
+            vec![(
+                calico("v3.30.4"),
+                "ClusterInformation default",
+                "spec.calicoVersion",
+            )],
+            vec![calico("v3.31.0"), calico("?")],
+        ),
+        (
+            "WN1080",
+            vec![
+                (
+                    spread(false, false),
+                    "DaemonSets",
+                    "spec.template.spec.nodeSelector",
+                ),
+                (
+                    spread(true, true),
+                    "DaemonSets",
+                    "spec.template.spec.nodeSelector",
+                ),
+            ],
+            vec![spread(false, true), quiet(), {
+                let mut c = spread(true, false);
+                c.observed.nodes.clear();
+                c
+            }],
+        ),
+        (
+            "WN1071",
+            vec![
+                (
+                    agent("v3.31.9"),
+                    "DaemonSet calico-system/calico-node-windows",
+                    "spec.template.spec.containers",
+                ),
+                (
+                    quiet().with_spec("nodeAgent: {image: {tag: v3.30.1}}"),
+                    "WindowsNodeConfig default",
+                    "spec.nodeAgent.image.tag",
+                ),
+            ],
+            vec![
+                agent("v3.32.9"),
+                agent("?"),
+                quiet().with_spec("nodeAgent: {image: {tag: v3.32.0}}"),
+                quiet().with_spec("nodeAgent: {image: {tag: mine}}"),
+            ],
+        ),
+    ]
+}
+
+#[test]
+fn a_quiet_cluster_has_none() {
+    assert_eq!(advisories(&quiet()), vec![]);
+}
+
+#[test]
+fn each_rule_hits_where_it_should_and_nowhere_else() {
+    for (code, hits, others) in table() {
+        for (cluster, object, field) in hits {
+            let found = advisories(&cluster);
+            let of_rule: Vec<_> = found.iter().filter(|a| a.code == code).collect();
+            assert_eq!(of_rule.len(), 1, "{code} {object} {field}: {found:#?}");
+            let places: Vec<_> = of_rule
+                .iter()
+                .map(|a| (a.object.as_str(), a.field.unwrap_or_default()))
+                .collect();
+            assert_eq!(places, [(object, field)], "{code}");
+        }
+        for (i, cluster) in others.iter().enumerate() {
+            let found = advisories(cluster);
+            assert!(found.iter().all(|a| a.code != code), "{code} in {i}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn every_rule_is_whole_and_in_the_table() {
+    let mut codes = BTreeSet::new();
+    for rule in advice::rules() {
+        assert!(codes.insert(rule.code), "{} twice", rule.code);
+        let number = rule.code.strip_prefix("WN1").unwrap();
+        assert!(
+            number.len() == 3 && number.bytes().all(|b| b.is_ascii_digit()),
+            "{}",
+            rule.code
+        );
+        for text in [rule.title, rule.limit, rule.reads, rule.mend, rule.source] {
+            assert!(
+                !text.is_empty() && !text.contains("  "),
+                "{}: {text:?}",
+                rule.code
+            );
+        }
+        assert!(rule.limit.ends_with('.'), "{}: a sentence", rule.code);
+        assert!(
+            !rule.title.ends_with('.') && !rule.mend.ends_with('.'),
+            "{}",
+            rule.code
+        );
+        assert!(rule.mend.starts_with(char::is_lowercase), "{}", rule.code);
+    }
+    let tested: BTreeSet<_> = table().into_iter().map(|(code, ..)| code).collect();
+    // Those of platforms have a table of their own.
+    let of_calico: BTreeSet<_> = codes.into_iter().filter(|c| *c < "WN1100").collect();
+    assert_eq!(of_calico, tested);
+}
+
+/// Many at once: the gravest first, each with what to do, and Ready does not suffer.
+fn troubled() -> Cluster {
+    let mut c = felix(json!({"wireguardEnabled": true, "ipv6Support": true, "healthPort": 9199}));
+    c.observed.calico.auto_host_endpoints = true;
+    c
+}
+
+#[test]
+fn the_gravest_come_first() {
+    let found = advisories(&troubled());
+    let codes: Vec<_> = found.iter().map(|a| a.code).collect();
+    assert_eq!(codes, ["WN1012", "WN1001", "WN1061", "WN1004"]);
+    assert_eq!(advice::summary(&found), "1 Error, 2 Warning, 1 Info");
+    insta::assert_yaml_snapshot!("troubled", advice::status(&found));
+}
+
+#[test]
+fn no_advisory_is_a_reason_not_to_be_ready() {
+    let ready = |cluster: &mut Cluster| {
+        cluster.pass();
+        cluster.roll_out();
+        cluster.pass();
+        let status = cluster.config().status.clone().unwrap();
+        let of = |t: &str| {
+            let found = status.conditions.iter().find(|c| c.type_ == t).unwrap();
+            (found.status.clone(), found.reason.clone(), found.message.clone())
+        };
+        (of("Ready"), of("Stalled"), of("Advisories"))
+    };
+    let (good, bad) = (ready(&mut quiet()), ready(&mut troubled()));
+    assert_eq!((&good.0, &good.1), (&bad.0, &bad.1));
+    assert_eq!(good.0.0, "True");
+    assert_eq!(
+        good.2,
+        ("False".to_owned(), "AsExpected".to_owned(), "none".to_owned())
+    );
+    assert_eq!(
+        bad.2,
+        (
+            "True".to_owned(),
+            "AdvisoriesFound".to_owned(),
+            "1 Error, 2 Warning, 1 Info: see status.advisories".to_owned()
+        )
+    );
+}
+
+#[test]
+fn the_list_is_bounded_and_counts_the_rest() {
+    let mut c = quiet();
+    for i in 0..ADVISORY_LIMIT + 7 {
+        let spec = json!({"cidr": format!("fd00:{i}::/48"), "nodeSelector": "all()"});
+        c.update(POOL, &format!("v6-{i:02}"), CALICO, spec);
+    }
+    let status = advice::status(&advisories(&c));
+    assert_eq!((status.list.len(), status.omitted), (ADVISORY_LIMIT, 7));
+    assert_eq!(status.summary, "57 Warning");
+    assert!(serde_json::to_string(&status).unwrap().len() < 40_000);
+}
+
+#[test]
+fn news_is_what_was_not_there_before() {
+    let of = |c: &Cluster| advice::status(&advisories(c));
+    let (none, all) = (of(&quiet()), of(&troubled()));
+    let (told, grave) = advice::news(None, &all).unwrap();
+    assert!(
+        grave && told.starts_with("WN1012 FelixConfiguration default: "),
+        "{told}"
+    );
+    assert!(told.ends_with("and WN1004: see status.advisories"), "{told}");
+    assert_eq!(advice::news(Some(&none), &all), advice::news(None, &all));
+    // A restart finds its own words in the status.
+    assert_eq!(advice::news(Some(&all), &all), None);
+    assert_eq!(advice::news(Some(&all), &none), None);
+    // One more of what there are thousands is not told again.
+    let mut more = endpoint("win-0");
+    let one = of(&more);
+    more.observed
+        .calico
+        .host_endpoints
+        .insert("eth1".into(), "win-0".into());
+    assert_ne!(one, of(&more));
+    assert_eq!(advice::news(Some(&one), &of(&more)), None);
+    let mut warned = all.clone();
+    warned.list.retain(|a| a.severity != Severity::Warning);
+    let (told, grave) = advice::news(Some(&warned), &all).unwrap();
+    assert!(
+        !grave && told.contains("WN1001") && !told.contains("WN1012"),
+        "{told}"
+    );
+}
+
+/// The fields of a block's or a node's facts that rules read must wake the plan.
+#[test]
+fn what_rules_read_of_a_block_bears_on_the_plan() {
+    let block = BlockFacts {
+        cidr: "10.244.7.0/26".parse().ok(),
+        oldest: Some(at(50)),
+        ..BlockFacts::default()
+    };
+    let changes = [("10.244.0.0/16".parse().unwrap(), at(100))];
+    let younger = BlockFacts {
+        oldest: Some(at(101)),
+        ..block.clone()
+    };
+    assert_ne!(block.of_plan(&changes), younger.of_plan(&changes));
+    assert_eq!(
+        block.of_plan(&[]),
+        younger.of_plan(&[]),
+        "pods come and go and mean nothing"
+    );
+    let foreign = BlockFacts {
+        foreign: true,
+        ..block.clone()
+    };
+    assert_ne!(block.of_plan(&[]), foreign.of_plan(&[]));
+}
