@@ -9,3 +9,4 @@ pub mod objects;
 pub mod operator;
 pub mod simulator;
 pub mod stage;
+pub mod tigera;

@@ -18,6 +18,7 @@ pub mod platform;
 pub mod quantity;
 pub mod standing;
 pub mod status;
+pub mod tigera;
 pub mod validate;
 pub mod version;
 pub mod workload;

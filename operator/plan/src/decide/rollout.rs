@@ -11,6 +11,7 @@ use crate::finding::Finding;
 use crate::inputs::Inputs;
 use crate::observed::{App, NodeFacts, Observed, OwnKind};
 use crate::standing;
+use crate::tigera;
 use crate::version::Version;
 use crate::workload::{self, Surroundings, Workload};
 
@@ -48,11 +49,13 @@ pub fn agent(
     };
     WorkloadPlan {
         standing: standing::node_agent(spec, observed),
-        blocked: waiting(App::NodeAgent, observed, calico, inputs).or_else(|| unknown.then(unsupported)),
+        blocked: tigera::overlap(spec, observed)
+            .or_else(|| waiting(App::NodeAgent, observed, calico, inputs))
+            .or_else(|| unknown.then(unsupported)),
         version,
         image: None,
         flags: Vec::new(),
-        note: None,
+        note: tigera::note(spec, observed).map(str::to_owned),
     }
 }
 

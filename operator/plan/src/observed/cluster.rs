@@ -1,4 +1,4 @@
-//! Facts of objects that tell what Windows nodes need, and of tigera/operator's Installation.
+//! Facts of objects that tell what Windows nodes need.
 
 use std::collections::BTreeMap;
 
@@ -50,24 +50,5 @@ fn one(key: &str, value: &str) -> SourceFacts {
         SourceFacts::new()
     } else {
         SourceFacts::from([(key.to_owned(), value.to_owned())])
-    }
-}
-
-/// `Installation` `default` of tigera/operator.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct InstallationFacts {
-    /// `spec.calicoNetwork.windowsDataplane`, `Disabled` when unset.
-    pub windows_hns: bool,
-    pub service_cidrs: Vec<String>,
-}
-
-impl InstallationFacts {
-    pub fn read(installation: &Value) -> Self {
-        Self {
-            windows_hns: text(installation, "/spec/calicoNetwork/windowsDataplane") == "HNS",
-            service_cidrs: items(installation, "/spec/serviceCIDRs")
-                .filter_map(|c| c.as_str().map(str::to_owned))
-                .collect(),
-        }
     }
 }

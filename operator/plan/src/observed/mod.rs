@@ -10,6 +10,7 @@ mod filed;
 mod labels;
 mod linux;
 mod nodes;
+pub mod tigera;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,12 +21,13 @@ use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
 
 pub use calico::{AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
-pub use cluster::{InstallationFacts, SourceFacts};
+pub use cluster::SourceFacts;
 pub use failures::SandboxFailure;
 pub use filed::{Filed, OnNode};
 pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
 pub use nodes::{NodeFacts, Said, WindowsBuild};
+pub use tigera::{InstallationFacts, TigeraStatusFacts};
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
 use crate::version::Version;
@@ -63,6 +65,8 @@ pub struct Observed {
     /// Objects inputs are read from.
     pub sources: BTreeMap<Source, SourceFacts>,
     pub installation: Option<InstallationFacts>,
+    /// TigeraStatus `calico-windows`.
+    pub tigera_status: Option<TigeraStatusFacts>,
     pub calico: CalicoFacts,
 }
 
@@ -125,6 +129,12 @@ impl Observed {
             Some(Config::Readable(config)) => Some(config),
             _ => None,
         }
+    }
+
+    /// Is there a pod of Calico's Windows agent in the namespace?
+    pub fn agent_pods_in(&self, namespace: &str) -> bool {
+        let mut pods = self.pods.iter();
+        pods.any(|((place, _), pod)| place == namespace && pod.app == App::NodeAgent)
     }
 }
 
