@@ -43,8 +43,8 @@ pub async fn stage(form: CalicoApi, allowed: bool) -> Result<Stage> {
         .unwrap_or(wn_api::calico::CalicoApi::V1);
     let pools = objects::calico(&client, form, ConfigKind::IpPool);
     pools.delete(POOL, &DeleteParams::default()).await?;
-    let allow = ("tigeraOperator.enabled", "true");
-    Operator::install(&cluster, if allowed { &[allow][..] } else { &[] }).await?;
+    let value = allowed.then_some(("tigeraOperator.enabled", "true"));
+    Operator::install(&cluster, value.as_slice()).await?;
     let stage = Stage {
         operator: None,
         simulator: Simulator::start(client.clone()),
@@ -169,12 +169,14 @@ impl Witness {
             let config = Config::default().labels(&format!("k8s-app={AGENT}"));
             let mut events = watcher(Api::<Pod>::all(client), config).boxed();
             while let Some(event) = events.next().await {
+                if event.is_err() {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
                 let mut seen = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 match event {
                     Ok(Event::Apply(pod) | Event::InitApply(pod)) => seen.here(&pod),
                     Ok(Event::Delete(pod)) => drop(seen.pods.remove(&key(&pod))),
-                    Ok(Event::Init | Event::InitDone) => {}
-                    Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                    Ok(Event::Init | Event::InitDone) | Err(_) => {}
                 }
             }
         });

@@ -321,3 +321,7 @@ fn source_facts(source: Source, object: &Value) -> SourceFacts {
         Source::ServiceCidr => cluster::service_cidr(object),
     }
 }
+
+#[cfg(test)]
+#[path = "sinks_tests.rs"]
+mod tests;
