@@ -11,4 +11,5 @@ pub mod operator;
 pub mod proof;
 pub mod simulator;
 pub mod stage;
+pub mod tigera;
 pub mod windows;

@@ -48,6 +48,8 @@ pub enum Neighbour {
     DatastoreMigration,
     /// `installations.operator.tigera.io`.
     Installation,
+    /// `tigerastatuses.operator.tigera.io`.
+    TigeraStatus,
 }
 
 impl Neighbour {
@@ -55,6 +57,7 @@ impl Neighbour {
         builtin().join("neighbours").join(match self {
             Self::DatastoreMigration => "datastoremigrations.yaml",
             Self::Installation => "installations.yaml",
+            Self::TigeraStatus => "tigerastatuses.yaml",
         })
     }
 }

@@ -150,6 +150,7 @@ async fn stage(form: CalicoApi) -> Result<Stage> {
         .await?;
     cluster.install_neighbour(Neighbour::DatastoreMigration).await?;
     cluster.install_neighbour(Neighbour::Installation).await?;
+    cluster.install_neighbour(Neighbour::TigeraStatus).await?;
     Operator::install(&cluster, &[("tigeraOperator.enabled", "true")]).await?;
     stage_on(cluster).await
 }
@@ -229,8 +230,16 @@ async fn workload_life(stage: &Stage) -> Result<()> {
         "apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"},
         "spec": {"calicoNetwork": {"windowsDataplane": "HNS"}},
     });
+    let mut enforcing = minimal("CalicoVXLAN");
+    enforcing["calico"] = json!({"installation": "Enforce"});
+    stage.apply(enforcing).await?;
     stage.create("installations", installation).await?;
-    stage.condition("NodeAgentAvailable", "True", "External").await?;
+    stage
+        .until("the Installation is as Windows nodes need it", async || {
+            let bgp = "get installation default -o jsonpath={.spec.calicoNetwork.bgp}";
+            Ok((kubectl(stage, bgp).await? == "Disabled").then_some(()))
+        })
+        .await?;
     stage
         .until("the ConfigMap for tigera/operator is made", async || {
             let found = kubectl(stage, "get configmaps -n tigera-operator -o name").await?;

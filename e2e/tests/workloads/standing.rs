@@ -139,7 +139,7 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
     let installation = json!({
         "apiVersion": "operator.tigera.io/v1", "kind": "Installation",
         "metadata": {"name": "default"},
-        "spec": {"calicoNetwork": {"windowsDataplane": "HNS"}},
+        "spec": {"calicoNetwork": {"windowsDataplane": "HNS", "bgp": "Disabled"}, "serviceCIDRs": ["10.96.0.0/12"]},
     });
     stage
         .until("Installation is served", async || {
@@ -222,6 +222,26 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
         .await?;
     let expected = json!({"KUBERNETES_SERVICE_HOST": "api.lab.example", "KUBERNETES_SERVICE_PORT": "6443"});
     assert_eq!(created["data"], expected);
+    // tigera/operator's turn: until it has rolled its agent out, nothing is ready.
+    stage
+        .condition_says(
+            "NodeAgentAvailable",
+            "False",
+            "WaitingForPrecondition",
+            &[
+                "has not made DaemonSet calico-system/calico-node-windows",
+                "no status",
+            ],
+        )
+        .await?;
+    namespace(&stage, tigera::AGENT_NAMESPACE).await?;
+    foreign(
+        &stage,
+        tigera::AGENT_NAMESPACE,
+        AGENT,
+        "quay.io/calico/node-windows:v3.32.1",
+    )
+    .await?;
     stage.condition("NodeAgentAvailable", "True", "External").await?;
     stage.ready().await?;
 
@@ -251,6 +271,17 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
             r#"{"spec":{"calicoNetwork":{"windowsDataplane":"Disabled"}}}"#,
         ])
         .await?;
+    // What nobody says tigera/operator made is a third party's, and has the right of way.
+    stage
+        .condition_says(
+            "NodeAgentAvailable",
+            "True",
+            "External",
+            &["DaemonSet calico-system/"],
+        )
+        .await?;
+    let theirs = daemon_sets(&stage, tigera::AGENT_NAMESPACE);
+    theirs.delete(AGENT, &DeleteParams::background()).await?;
     ours(&stage, AGENT).await?;
     stage.ready().await?;
     stage.delete_and_wait().await?;

@@ -48,6 +48,9 @@ pub const RECONCILING_MANAGERS: &[&str] = &[
     "tigera-operator",
 ];
 
+/// Of those, tigera/operator itself.
+pub const TIGERA_OPERATOR_MANAGERS: &[&str] = &["operator", "tigera-operator"];
+
 pub mod labels {
     pub const OS: &str = "kubernetes.io/os";
     pub const WINDOWS: &str = "windows";
@@ -114,6 +117,10 @@ pub mod tigera {
     pub const SERVICES_ENDPOINT: &str = "kubernetes-services-endpoint";
     pub const ENDPOINT_HOST: &str = "KUBERNETES_SERVICE_HOST";
     pub const ENDPOINT_PORT: &str = "KUBERNETES_SERVICE_PORT";
+    /// Where it renders its own DaemonSet `calico-node-windows`.
+    pub const AGENT_NAMESPACE: &str = "calico-system";
+    /// Name of the TigeraStatus that speaks of Windows nodes.
+    pub const WINDOWS_STATUS: &str = "calico-windows";
 }
 
 /// Kubernetes minors the operator is tested against. The floor is the oldest minor with

@@ -90,6 +90,10 @@ reasons! {
     Contested,
     /// Someone else runs this workload.
     External,
+    /// tigera/operator says that its Windows agent is Degraded.
+    OperatorDegraded,
+    /// Two agents would run on one node, ours and tigera/operator's; a person must say which.
+    AgentsOverlap,
     /// There is no Windows node.
     NoWindowsNodes,
     /// Pods of the DaemonSet are not all updated and ready.

@@ -20,6 +20,7 @@ pub mod platform;
 pub mod quantity;
 pub mod standing;
 pub mod status;
+pub mod tigera;
 mod typha;
 pub mod validate;
 pub mod version;

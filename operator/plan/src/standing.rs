@@ -6,6 +6,7 @@ use wn_api::spec::{Management, WindowsNodeConfigSpec};
 
 use crate::observed::{App, Observed};
 use crate::platform::{self, Behaviour};
+use crate::tigera::{self, Turn};
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Standing {
@@ -30,11 +31,16 @@ impl Standing {
 }
 
 pub fn node_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing {
-    decide(spec.node_agent.management, "spec.nodeAgent.management", || {
-        installation(observed)
-            .or_else(|| foreign(observed, App::NodeAgent, node_agent::DAEMON_SET))
-            .or_else(|| platform_runs(spec, observed, "the Calico agent", |b| b.node_agent))
-    })
+    decide(
+        spec.node_agent.management,
+        "spec.nodeAgent.management",
+        || match tigera::turn(spec, observed) {
+            Turn::Theirs => Some(theirs(observed)),
+            Turn::Ours | Turn::OursForNow => None,
+            Turn::NoOperator => foreign(observed, App::NodeAgent, node_agent::DAEMON_SET)
+                .or_else(|| platform_runs(spec, observed, "the Calico agent", |b| b.node_agent)),
+        },
+    )
 }
 
 /// The types that Calico networks have no use for another agent.
@@ -61,11 +67,14 @@ fn decide(management: Management, field: &str, someone: impl FnOnce() -> Option<
     }
 }
 
-fn installation(observed: &Observed) -> Option<String> {
+fn theirs(observed: &Observed) -> String {
     let hns = observed.installation.as_ref().is_some_and(|i| i.windows_hns);
-    hns.then(|| {
-        "tigera/operator runs it: Installation default has spec.calicoNetwork.windowsDataplane HNS".to_owned()
-    })
+    if hns {
+        "tigera/operator runs it: Installation default has spec.calicoNetwork.windowsDataplane HNS"
+    } else {
+        "tigera/operator is to run it: spec.calico.installation is Enforce"
+    }
+    .to_owned()
 }
 
 /// A DaemonSet for the same purpose that we did not make, even under our name.

@@ -108,6 +108,7 @@ fn agent(version: &str) -> Cluster {
     let mut c = quiet();
     let facts = DaemonSetFacts {
         app: App::NodeAgent,
+        of_installation: false,
         ours: false,
         desired: 1,
         updated: 1,

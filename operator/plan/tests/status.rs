@@ -106,7 +106,7 @@ type Arrange = fn() -> Cluster;
 #[case::no_inputs(|| { let mut c = Cluster::vxlan(); c.observed.sources.clear(); c }, ["False", "False", "True"])]
 #[case::external(|| {
     let mut c = Cluster::vxlan();
-    c.install_hns();
+    c.foreign_daemon_set("kube-system", "their-agent", "calico/node-windows:v3.32.1");
     set_up(&mut c.observed, "win-0", 0);
     c.foreign_daemon_set("kube-system", "kube-proxy-windows", "sigwindowstools/kube-proxy:v1.36.3-calico-hostprocess");
     c

@@ -5,6 +5,7 @@ use futures::TryStreamExt;
 use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use wn_api::WindowsNodeConfig;
+use wn_api::calico::ConfigKind;
 use wn_api::reasons::events;
 use wn_api::spec::{DeletionPolicy, Mode};
 use wn_api::status::Original;
@@ -111,7 +112,8 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
     let (served, paused) = context
         .world
         .read(|o| (api::form(&o.calico).is_some(), api::pause(&o.calico).is_some()));
-    if !served || originals.is_empty() {
+    let beside = originals.iter().any(|o| o.kind == ConfigKind::Installation);
+    if originals.is_empty() || !(served || beside) {
         return Ok(None);
     }
     if paused {

@@ -164,8 +164,8 @@ pub struct Toleration {
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeAgent {
-    /// Who runs the agent. `Auto` runs it unless someone else does, `Managed` runs it in any case,
-    /// `External` never runs it. Two agents on one node delete each other's HNS networks. Default: Auto.
+    /// Who runs the agent. `Auto` runs it unless someone else does, `Managed` runs it in any case but that of
+    /// tigera/operator running its own (`AgentsOverlap`), `External` never runs it. Two agents on one node delete each other's HNS networks. Default: Auto.
     #[serde(default)]
     pub management: Management,
 

@@ -6,10 +6,11 @@
 pub mod api;
 pub mod contest;
 mod desired;
+mod installation;
 mod originals;
 mod ownership;
 pub use ownership::shown;
-pub(crate) mod pools;
+pub mod pools;
 pub mod restore;
 mod selector;
 mod writes;
@@ -21,7 +22,7 @@ use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
 
-pub use desired::vni;
+pub use desired::{Desired, is_met, vni};
 
 use crate::finding::Finding;
 use crate::observed::Observed;

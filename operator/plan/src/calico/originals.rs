@@ -77,8 +77,16 @@ fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Or
     })
 }
 
-/// The object is written to, and this field of it is not among what we want.
+/// The object is written to, and this field of it is not among what we want; or it is released.
 pub fn lapsed(original: &Original, judged: &Judged) -> bool {
+    released(original, judged) || replaced(original, judged)
+}
+
+pub fn released(original: &Original, judged: &Judged) -> bool {
+    judged.released.iter().any(|id| id.is_of(original))
+}
+
+fn replaced(original: &Original, judged: &Judged) -> bool {
     judged
         .wanted
         .iter()

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::calico::ConfigKind;
+use wn_api::names;
 use wn_api::reasons::Reason;
 use wn_api::spec::{Conflicts, Ipam, Policy, WhenInUse, WindowsNodeConfigSpec};
 use wn_api::status::Original;
@@ -29,15 +30,17 @@ pub struct Judged {
     pub findings: Vec<Finding>,
     pub given_up: Vec<FieldId>,
     pub revisit: Option<Timestamp>,
+    /// Fields to give back although nothing else is wanted of their object.
+    pub released: Vec<FieldId>,
 }
 
-struct Judge<'a> {
-    spec: &'a WindowsNodeConfigSpec,
-    observed: &'a Observed,
+pub(super) struct Judge<'a> {
+    pub(super) spec: &'a WindowsNodeConfigSpec,
+    pub(super) observed: &'a Observed,
     originals: &'a [Original],
     contests: &'a Contests,
     now: Timestamp,
-    judged: Judged,
+    pub(super) judged: Judged,
 }
 
 pub fn judge(
@@ -55,14 +58,17 @@ pub fn judge(
         now,
         judged: Judged::default(),
     };
-    // Where Calico only enforces policy, its networking is not looked at; what was set for another type lapses.
-    let CalicoRole::Networking(backend) = network::of(spec.network.type_).calico() else {
-        return judge.judged;
-    };
+    let role = network::of(spec.network.type_).calico();
     // With host-local addresses nobody asks Calico's IPAM.
-    if spec.network.ipam == Ipam::CalicoIpam {
+    if matches!(role, CalicoRole::Networking(_)) && spec.network.ipam == Ipam::CalicoIpam {
         judge.group(desired::ipam(), spec.calico.strict_affinity);
     }
+    // Before the pools that tigera/operator makes of it.
+    judge.installation();
+    // Where Calico only enforces policy, its networking is not looked at; what was set for another type lapses.
+    let CalicoRole::Networking(backend) = role else {
+        return judge.judged;
+    };
     // Pools before Felix: with IPIP off in Felix while a pool still says IPIP, Linux nodes lose each other.
     let policy = spec.calico.encapsulation.policy;
     if judge.pools(backend) || policy == Policy::Report {
@@ -104,13 +110,13 @@ impl Judge<'_> {
                 .collect::<Vec<_>>()
                 .join(", ");
             if pool.managed_by_tigera {
-                self.find(Reason::PoolManagedByOperator, managed_pool(name, backend));
+                self.reconciled_pool(name, pool, backend, &wish);
                 return false;
             }
             let adopted = differing.iter().all(|d| self.holds(d));
             let hold = self.spec.calico.encapsulation.when_in_use == WhenInUse::Hold;
             if hold && !adopted && pools::in_use(self.observed, pool) {
-                self.find(Reason::PoolInUse, pool_in_use(name, &wish));
+                self.find(Reason::PoolInUse, pool_in_use(&format!("IPPool {name}"), &wish));
                 return false;
             }
         }
@@ -119,7 +125,7 @@ impl Judge<'_> {
 
     /// Judges fields of one object together: all are wanted or none, because half a change of
     /// encapsulation is worse than none. True when nothing stands in the way.
-    fn group(&mut self, fields: Vec<Desired>, policy: Policy) -> bool {
+    pub(super) fn group(&mut self, fields: Vec<Desired>, policy: Policy) -> bool {
         let mut wanted = Vec::new();
         let mut blocked = false;
         for field in fields {
@@ -160,7 +166,7 @@ impl Judge<'_> {
         }
         if let Some(owner) = owners
             .iter()
-            .find(|o| o.claims())
+            .find(|o| claims(desired.id.kind, o))
             .filter(|_| self.spec.calico.conflicts == Conflicts::Report)
         {
             return self.refuse(Reason::FieldConflict, conflict(&desired, current.as_ref(), owner));
@@ -180,13 +186,13 @@ impl Judge<'_> {
     }
 
     /// Did we set this field to this value before?
-    fn holds(&self, desired: &Desired) -> bool {
+    pub(super) fn holds(&self, desired: &Desired) -> bool {
         self.originals
             .iter()
             .any(|o| desired.id.is_of(o) && o.applied == desired.value)
     }
 
-    fn find(&mut self, reason: Reason, message: String) {
+    pub(super) fn find(&mut self, reason: Reason, message: String) {
         self.judged.findings.push(Finding { reason, message });
     }
 
@@ -194,6 +200,15 @@ impl Judge<'_> {
         self.find(reason, message);
         Err(())
     }
+}
+
+/// Will the owner set the field again? What tigera/operator wrote into its own Installation are defaults for fields
+/// that were empty (`core_controller.go`, `fillDefaults`); it takes what stands there.
+fn claims(kind: ConfigKind, owner: &FieldOwner) -> bool {
+    let its_own = kind == ConfigKind::Installation
+        && !owner.applied
+        && names::TIGERA_OPERATOR_MANAGERS.contains(&owner.manager.as_str());
+    owner.claims() && !its_own
 }
 
 const NO_POOL: &str = "no enabled IPv4 IPPool can serve a Windows node: create one with allowedUses Workload, \
@@ -211,20 +226,9 @@ fn no_pool(observed: &Observed) -> String {
     )
 }
 
-fn managed_pool(name: &str, backend: Backend) -> String {
-    let encapsulation = match backend {
-        Backend::Vxlan => "VXLAN",
-        Backend::Bgp => "None",
-    };
+pub(super) fn pool_in_use(pool: &str, wish: &str) -> String {
     format!(
-        "IPPool {name} is managed by tigera/operator, which reverts direct changes: set encapsulation: {encapsulation} for it in \
-         Installation default spec.calicoNetwork.ipPools"
-    )
-}
-
-fn pool_in_use(name: &str, wish: &str) -> String {
-    format!(
-        "IPPool {name} already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; waiting to set {wish}: \
+        "{pool} already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; waiting to set {wish}: \
          set spec.calico.encapsulation.whenInUse to Migrate to allow it"
     )
 }

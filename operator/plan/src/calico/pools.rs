@@ -1,7 +1,7 @@
 //! Which IP pools can serve a Windows node, and which serve Linux pods already.
 
 use ipnet::Ipv4Net;
-use serde_json::Value;
+use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::labels;
 
@@ -29,6 +29,18 @@ pub fn all(observed: &Observed) -> impl Iterator<Item = (&str, &CalicoObject)> {
 pub fn serving_windows(observed: &Observed) -> Vec<(&str, &CalicoObject)> {
     let nodes = windows_labels(observed);
     all(observed).filter(|(_, pool)| serves(pool, &nodes)).collect()
+}
+
+/// The same of a pool in an Installation, which spells its fields like an IPPool's as far as they decide about this.
+pub fn could_serve_windows(observed: &Observed, pool: &Value) -> bool {
+    let pool = CalicoObject::read(ConfigKind::IpPool, &json!({ "spec": pool }));
+    serves(&pool, &windows_labels(observed))
+}
+
+/// Do pods on Linux nodes hold addresses of the range?
+pub fn in_use_cidr(observed: &Observed, cidr: &str) -> bool {
+    let pool = json!({ "spec": { "cidr": cidr } });
+    in_use(observed, &CalicoObject::read(ConfigKind::IpPool, &pool))
 }
 
 fn serves(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
@@ -107,7 +119,6 @@ mod tests {
     use super::*;
     use crate::observed::{BlockFacts, NodeFacts};
     use rstest::rstest;
-    use serde_json::json;
 
     fn pool(spec: Value) -> CalicoObject {
         CalicoObject::read(ConfigKind::IpPool, &json!({ "spec": spec }))

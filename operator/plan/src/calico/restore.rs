@@ -5,6 +5,7 @@ use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
 use super::ownership::{plain, shown};
+use super::writes::spelt;
 use super::{Action, Change, FieldId, Write};
 use crate::observed::{CalicoObject, Observed};
 
@@ -16,8 +17,10 @@ pub struct Restoration {
 }
 
 /// Felix before pools, the reverse of the way in: Felix must do IPIP again before a pool asks for it.
-const ORDER: [ConfigKind; 3] = [
+/// The Installation is where tigera/operator's pools come from.
+const ORDER: [ConfigKind; 4] = [
     ConfigKind::FelixConfiguration,
+    ConfigKind::Installation,
     ConfigKind::IpPool,
     ConfigKind::IpamConfiguration,
 ];
@@ -83,10 +86,11 @@ fn restore_object(
         .map(|o| change(o, object))
         .collect();
     if !changes.is_empty() {
-        let spec: Map<_, _> = changes
+        let fields: Map<_, _> = changes
             .iter()
             .map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null)))
             .collect();
+        let spec = spelt(kind, fields, object);
         let resource_version = object.resource_version.clone();
         to.writes.push(Write {
             kind,

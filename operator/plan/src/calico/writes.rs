@@ -7,11 +7,13 @@ use wn_api::status::Original;
 use super::ownership::{Judged, Wanted};
 use super::{Action, Change, Write, originals};
 use crate::observed::{CalicoObject, Observed};
+use crate::tigera;
 
 pub fn writes(judged: &Judged, observed: &Observed, held: &[Original]) -> Vec<Write> {
     let mut objects: Vec<(ConfigKind, &str)> = Vec::new();
-    for wanted in &judged.wanted {
-        let key = (wanted.desired.id.kind, wanted.desired.id.name.as_str());
+    let wanted = judged.wanted.iter().map(|w| &w.desired.id);
+    for id in wanted.chain(&judged.released) {
+        let key = (id.kind, id.name.as_str());
         if !objects.contains(&key) {
             objects.push(key);
         }
@@ -34,6 +36,10 @@ fn write(
     let of_object = |w: &&Wanted| w.desired.id.kind == kind && w.desired.id.name == name;
     let wanted: Vec<_> = judged.wanted.iter().filter(of_object).collect();
     let object = observed.calico.objects.get(&(kind, name.to_owned()));
+    // An apply of less than we hold would remove the rest: the field is given back by itself, the rest follows.
+    if let Some(write) = object.and_then(|o| release(kind, name, judged, o, held)) {
+        return Some(write);
+    }
     let mut changes: Vec<_> = wanted
         .iter()
         .filter(|w| w.differs)
@@ -61,8 +67,11 @@ fn write(
             let back =
                 originals::given_back(list, judged).filter(|(id, _)| id.kind == kind && id.name == name);
             spec.extend(back.map(|(id, value)| (id.field, value.clone())));
+            if kind == ConfigKind::Installation {
+                tigera::keep_pools(&mut spec, object, &changes);
+            }
             Action::Apply {
-                spec,
+                spec: spelt(kind, spec, object),
                 resource_version: object.resource_version.clone(),
             }
         }
@@ -73,6 +82,46 @@ fn write(
         action,
         changes,
     })
+}
+
+/// Gives back what is released of an object and still ours.
+fn release(
+    kind: ConfigKind,
+    name: &str,
+    judged: &Judged,
+    object: &CalicoObject,
+    held: &[Original],
+) -> Option<Write> {
+    let released = held
+        .iter()
+        .filter(|o| o.kind == kind && o.name == name && originals::released(o, judged));
+    let changes: Vec<_> = released
+        .filter_map(|o| given_back(o, judged, Some(object)))
+        .collect();
+    let fields: Map<_, _> = changes
+        .iter()
+        .map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null)))
+        .collect();
+    (!changes.is_empty()).then(|| Write {
+        kind,
+        name: name.to_owned(),
+        action: Action::Restore {
+            spec: spelt(kind, fields, object),
+            resource_version: object.resource_version.clone(),
+        },
+        changes,
+    })
+}
+
+/// Fields as the object spells them.
+pub fn spelt(kind: ConfigKind, fields: Map<String, Value>, object: &CalicoObject) -> Map<String, Value> {
+    match kind {
+        ConfigKind::Installation => tigera::nested(fields, object),
+        ConfigKind::IpamConfiguration
+        | ConfigKind::IpPool
+        | ConfigKind::FelixConfiguration
+        | ConfigKind::FlannelConfiguration => fields,
+    }
 }
 
 fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {

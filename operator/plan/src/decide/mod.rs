@@ -19,6 +19,7 @@ use crate::network;
 use crate::observed::{App, Observed, OwnObject};
 use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
+use crate::tigera::{self, TigeraPlan};
 use crate::typha;
 use crate::validate::Valid;
 use crate::version::Version;
@@ -48,6 +49,7 @@ pub struct Plan {
     /// Objects of ours that should not be.
     pub deletions: Vec<OwnObject>,
     pub advisories: Vec<Advisory>,
+    pub tigera: TigeraPlan,
 }
 
 /// One of the DaemonSets.
@@ -91,9 +93,10 @@ pub fn decide(
         network: network::of(spec.network.type_).findings(spec, observed),
         network_agent: rollout::network_agent(spec),
         advisories: advice::advise(spec, observed),
+        tigera: tigera::plan(spec, observed),
         agent: rollout::agent(spec, observed, &calico, &inputs),
         proxy: rollout::proxy(spec, observed, &calico, &inputs),
-        services_endpoint: objects::services_endpoint(observed, &inputs),
+        services_endpoint: objects::services_endpoint(tigera::turn(spec, observed), observed, &inputs),
         calico,
         inputs,
         objects: Vec::new(),
@@ -112,7 +115,10 @@ pub fn decide(
     ];
     plan.deletions = workloads
         .into_iter()
-        .filter(|(workload, _)| workload.standing != Standing::Managed)
+        .filter(|(workload, app)| {
+            let overlaps = *app == App::NodeAgent && plan.tigera.overlap.is_some();
+            workload.standing != Standing::Managed || overlaps
+        })
         .flat_map(|(_, app)| objects::existing(app, observed))
         .collect();
     plan

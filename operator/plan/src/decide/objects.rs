@@ -10,6 +10,7 @@ use crate::drift::covers;
 use crate::inputs::Inputs;
 use crate::observed::{App, Observed, OwnKind, OwnObject, Source};
 use crate::standing::Standing;
+use crate::tigera::Turn;
 use crate::workload::Workload;
 
 /// Notes what the workload is, and its objects where they differ.
@@ -142,10 +143,10 @@ pub fn existing(app: App, observed: &Observed) -> impl Iterator<Item = OwnObject
         .cloned()
 }
 
-/// Beside tigera/operator with Windows switched on: the ConfigMap without which it does nothing
+/// Beside tigera/operator when it runs, or is to run, the agent: the ConfigMap without which it does nothing
 /// (tigera/operator `windows_controller.go`; calico#13702 asks for this).
-pub fn services_endpoint(observed: &Observed, inputs: &Inputs) -> Option<Value> {
-    let wanted = observed.installation.as_ref().is_some_and(|i| i.windows_hns);
+pub fn services_endpoint(turn: Turn, observed: &Observed, inputs: &Inputs) -> Option<Value> {
+    let wanted = turn == Turn::Theirs;
     let missing = !observed.sources.contains_key(&Source::ServicesEndpoint);
     let endpoint = &inputs.api_server.as_ref().filter(|_| wanted && missing)?.value;
     Some(json!({

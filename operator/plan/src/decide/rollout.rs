@@ -11,6 +11,7 @@ use crate::finding::Finding;
 use crate::inputs::Inputs;
 use crate::observed::{App, NodeFacts, Observed, OwnKind};
 use crate::standing;
+use crate::tigera;
 use crate::typha;
 use crate::version::Version;
 use crate::workload::{self, Surroundings, Workload};
@@ -49,12 +50,23 @@ pub fn agent(
     };
     WorkloadPlan {
         standing: standing::node_agent(spec, observed),
-        blocked: waiting(App::NodeAgent, observed, calico, inputs).or_else(|| unknown.then(unsupported)),
+        blocked: tigera::overlap(spec, observed)
+            .or_else(|| waiting(App::NodeAgent, observed, calico, inputs))
+            .or_else(|| unknown.then(unsupported)),
         version,
         image: None,
         flags: Vec::new(),
-        note: typha::note(observed),
+        note: join([
+            typha::note(observed),
+            tigera::note(spec, observed).map(str::to_owned),
+        ]),
     }
+}
+
+/// Notes as one, if there are any.
+fn join<const N: usize>(notes: [Option<String>; N]) -> Option<String> {
+    let all: Vec<_> = notes.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 pub fn network_agent(spec: &WindowsNodeConfigSpec) -> WorkloadPlan {

@@ -12,6 +12,7 @@ use wn_api::spec::Network;
 use wn_api::status::{Input, InputsStatus};
 
 pub use endpoint::Endpoint;
+pub use sources::service_cidrs;
 
 use crate::finding::Finding;
 use crate::observed::{Observed, Source};

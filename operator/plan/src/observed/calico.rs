@@ -11,7 +11,7 @@ use wn_api::names::{self, labels, managers};
 
 use super::filed::OnNode;
 use super::reservations::{self, Reservations};
-use super::{flag, items, text, time};
+use super::{flag, items, text, tigera, time};
 
 /// Who wrote a field last, from `managedFields`.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -28,10 +28,10 @@ impl FieldOwner {
     }
 }
 
-/// An IPAM configuration, IP pool or Felix configuration.
+/// An IPAM configuration, IP pool, Felix configuration or Installation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalicoObject {
-    /// The fields below `spec` that are set or read, as stored.
+    /// The fields below `spec` that are set or read, as stored; a dot leads into an object.
     pub spec: BTreeMap<String, Value>,
     /// Owners of those fields other than this operator.
     pub owners: BTreeMap<String, Vec<FieldOwner>>,
@@ -64,8 +64,13 @@ impl CalicoObject {
         let entries: Vec<_> = items(object, "/metadata/managedFields").collect();
         let foreign = || entries.iter().filter(|e| !managers::is_ours(text(e, "/manager")));
         let has = |e: &Value, field: &str| {
-            e.pointer("/fieldsV1/f:spec")
-                .is_some_and(|s| s.get(format!("f:{field}")).is_some())
+            let mut parts = field.split('.');
+            let owned = e.pointer("/fieldsV1/f:spec");
+            owned.is_some_and(|s| {
+                parts
+                    .try_fold(s, |at, part| at.get(format!("f:{part}")))
+                    .is_some()
+            })
         };
         let held = |field: &str| {
             entries.iter().any(|e| {
@@ -81,16 +86,14 @@ impl CalicoObject {
                 })
                 .collect()
         };
-        let spec = object.pointer("/spec").and_then(Value::as_object);
+        let value = |field: &str| object.pointer(&format!("/spec/{}", field.replace('.', "/")));
         let managed_by = object
             .pointer("/metadata/labels")
             .and_then(|l| l.get(labels::MANAGED_BY));
-        Self {
-            spec: spec
-                .into_iter()
-                .flatten()
-                .filter(|(k, _)| fields.contains(&k.as_str()))
-                .map(|(k, v)| (k.clone(), v.clone()))
+        let mut read = Self {
+            spec: fields
+                .iter()
+                .filter_map(|f| Some(((*f).to_owned(), value(f)?.clone())))
                 .collect(),
             owners: fields
                 .iter()
@@ -116,7 +119,9 @@ impl CalicoObject {
                 })
                 .max_by_key(|change| change.at)
                 .map(Box::new),
-        }
+        };
+        tigera::pools_as_fields(&mut read);
+        read
     }
 
     /// Is the field's value of our making? It has the one we set last, or one we set before and were
@@ -180,7 +185,8 @@ const fn fields_read(kind: ConfigKind) -> &'static [&'static str] {
             "wireguardEnabled",
             "wireguardEnabledV6",
         ],
-        ConfigKind::Installation | ConfigKind::FlannelConfiguration => &[],
+        ConfigKind::Installation => tigera::FIELDS,
+        ConfigKind::FlannelConfiguration => &[],
     }
 }
 

@@ -1,10 +1,10 @@
-//! Facts of objects that tell what Windows nodes need, and of tigera/operator's Installation.
+//! Facts of objects that tell what Windows nodes need.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{items, number, text};
+use super::{items, text};
 
 /// The strings of a source object: ConfigMap data, or the few fields of a Service, EndpointSlice or
 /// ServiceCIDR that are read, under their field names.
@@ -57,30 +57,5 @@ fn one(key: &str, value: &str) -> SourceFacts {
         SourceFacts::new()
     } else {
         SourceFacts::from([(key.to_owned(), value.to_owned())])
-    }
-}
-
-/// `Installation` `default` of tigera/operator.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct InstallationFacts {
-    /// `spec.calicoNetwork.windowsDataplane`, `Disabled` when unset.
-    pub windows_hns: bool,
-    pub service_cidrs: Vec<String>,
-    /// `spec.calicoNetwork.linuxDataplane` is `BPF`.
-    pub linux_bpf: bool,
-    /// `spec.calicoNetwork.mtu`, when it is set and not 0.
-    pub mtu: Option<i32>,
-}
-
-impl InstallationFacts {
-    pub fn read(installation: &Value) -> Self {
-        Self {
-            windows_hns: text(installation, "/spec/calicoNetwork/windowsDataplane") == "HNS",
-            service_cidrs: items(installation, "/spec/serviceCIDRs")
-                .filter_map(|c| c.as_str().map(str::to_owned))
-                .collect(),
-            linux_bpf: text(installation, "/spec/calicoNetwork/linuxDataplane") == "BPF",
-            mtu: Some(number(installation, "/spec/calicoNetwork/mtu")).filter(|mtu| *mtu != 0),
-        }
     }
 }

@@ -14,6 +14,7 @@ mod linux;
 mod nodes;
 pub mod reservations;
 mod spread;
+pub mod tigera;
 mod typha;
 mod workloads;
 
@@ -29,7 +30,7 @@ pub use bgp::{BgpFacts, BgpPeer};
 pub use calico::{
     AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange,
 };
-pub use cluster::{InstallationFacts, SourceFacts};
+pub use cluster::SourceFacts;
 pub use failures::SandboxFailure;
 pub use filed::{Filed, OnNode};
 pub use labels::Labels;
@@ -37,6 +38,7 @@ pub use linux::LinuxNodeFacts;
 pub use nodes::{Misplaced, NodeFacts, Said, WindowsBuild};
 pub use reservations::Reservations;
 pub use spread::anywhere;
+pub use tigera::{InstallationFacts, TigeraStatusFacts};
 pub use typha::TyphaFacts;
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
@@ -77,6 +79,8 @@ pub struct Observed {
     /// Objects inputs are read from.
     pub sources: BTreeMap<Source, SourceFacts>,
     pub installation: Option<InstallationFacts>,
+    /// TigeraStatus `calico-windows`.
+    pub tigera_status: Option<TigeraStatusFacts>,
     pub calico: CalicoFacts,
     pub bgp: BgpFacts,
     /// Deployments `calico-typha`, by namespace.
@@ -162,6 +166,12 @@ impl Observed {
             Some(Config::Readable(config)) => Some(config),
             _ => None,
         }
+    }
+
+    /// Is there a pod of Calico's Windows agent in the namespace?
+    pub fn agent_pods_in(&self, namespace: &str) -> bool {
+        let mut pods = self.pods.iter();
+        pods.any(|((place, _), pod)| place == namespace && pod.app == App::NodeAgent)
     }
 }
 

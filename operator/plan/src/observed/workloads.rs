@@ -24,6 +24,8 @@ pub struct DaemonSetFacts {
     pub app: App,
     /// Made by this operator.
     pub ours: bool,
+    /// Rendered by tigera/operator from its `Installation`, which owns it.
+    pub of_installation: bool,
     pub desired: i32,
     pub updated: i32,
     pub ready: i32,
@@ -47,6 +49,8 @@ impl DaemonSetFacts {
         Some(Self {
             app,
             ours: managed_by.and_then(Value::as_str) == Some(names::OPERATOR),
+            of_installation: items(daemon_set, "/metadata/ownerReferences")
+                .any(|o| text(o, "/kind") == "Installation"),
             desired: number(daemon_set, "/status/desiredNumberScheduled"),
             updated: number(daemon_set, "/status/updatedNumberScheduled"),
             ready: number(daemon_set, "/status/numberReady"),

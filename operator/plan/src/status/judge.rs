@@ -7,6 +7,7 @@ use wn_api::reasons::Reason;
 
 use super::Verdicts;
 use super::conditions::Verdict as Condition;
+use super::tigera;
 use crate::advice;
 use crate::applied::{Applied, Part};
 use crate::decide::{Plan, WorkloadPlan, names_of};
@@ -15,6 +16,7 @@ use crate::node::Table;
 use crate::observed::{App, Observed};
 use crate::platform;
 use crate::standing::Standing;
+use crate::tigera::Turn;
 
 pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table) -> Verdicts {
     let run = |workload_plan, app| workload(workload_plan, app, observed, plan, applied);
@@ -150,6 +152,9 @@ fn workload(
         App::KubeProxy => (Part::KubeProxy, wn_api::names::kube_proxy::DAEMON_SET),
     };
     if let Standing::External { by } = &workload.standing {
+        if app == App::NodeAgent && plan.tigera.turn == Turn::Theirs {
+            return failed(applied, part).unwrap_or_else(|| tigera::agent(by, observed, plan));
+        }
         return failed(applied, part)
             .unwrap_or_else(|| Condition::yes(Reason::External, format!("not ours to run: {by}")));
     }
@@ -263,6 +268,7 @@ const fn needs_a_person(reason: Reason) -> bool {
             | Reason::BGPWithVXLAN
             | Reason::NotL2Adjacent
             | Reason::PodCIDRMissing
+            | Reason::AgentsOverlap
     )
 }
 

@@ -4,11 +4,12 @@
 mod conditions;
 mod judge;
 mod nodes;
+mod tigera;
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use wn_api::WindowsNodeConfig;
-use wn_api::names::tigera;
+use wn_api::names::tigera as names_of_tigera;
 use wn_api::status::{CalicoStatus, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus};
 
 use crate::advice;
@@ -197,8 +198,8 @@ fn pending(plan: &Plan) -> Vec<String> {
     lines.extend(plan.services_endpoint.iter().map(|_| {
         format!(
             "create ConfigMap {}/{}",
-            tigera::NAMESPACE,
-            tigera::SERVICES_ENDPOINT
+            names_of_tigera::NAMESPACE,
+            names_of_tigera::SERVICES_ENDPOINT
         )
     }));
     lines.extend(

@@ -19,6 +19,8 @@ use super::Store;
 pub const IPAM: ConfigKind = ConfigKind::IpamConfiguration;
 pub const POOL: ConfigKind = ConfigKind::IpPool;
 pub const FELIX: ConfigKind = ConfigKind::FelixConfiguration;
+pub const INSTALLATION: ConfigKind = ConfigKind::Installation;
+pub const PERSON: &str = "kubectl-edit";
 pub const DEFAULT_POOL: &str = "default-ipv4-ippool";
 pub const NAMESPACE: &str = "windows-node-operator";
 /// Field manager of Calico's own programs, and of every other Go client.
@@ -229,13 +231,19 @@ impl Cluster {
     }
 
     pub fn install_hns(&mut self) {
-        let installation = json!({"spec": {"calicoNetwork": {"windowsDataplane": "HNS"}}});
-        self.observed.installation = Some(InstallationFacts::read(&installation));
+        self.update(
+            INSTALLATION,
+            DEFAULT,
+            PERSON,
+            json!({"calicoNetwork": {"windowsDataplane": "HNS"}}),
+        );
     }
 
     /// The watch: facts are what is stored.
     pub fn look(&mut self) {
         self.observed.calico.objects = self.store.facts();
+        let installation = self.store.json(INSTALLATION, DEFAULT);
+        self.observed.installation = installation.map(|i| InstallationFacts::read(&i));
     }
 
     /// A field of a Calico object; null when absent.

@@ -116,6 +116,7 @@ impl Cluster {
             *facts = DaemonSetFacts {
                 app,
                 ours: true,
+                of_installation: false,
                 desired: count,
                 updated: count,
                 ready: count,

@@ -19,6 +19,7 @@ struct Stored {
     spec: Map<String, Value>,
     owners: BTreeMap<Owner, BTreeSet<String>>,
     labels: BTreeMap<String, String>,
+    status: Value,
     uid: u32,
     version: u32,
 }
@@ -46,9 +47,9 @@ fn manager_of(kind: ConfigKind) -> &'static str {
 impl Store {
     /// A plain create or update of these fields; null removes one.
     pub fn update(&mut self, kind: ConfigKind, name: &str, manager: &str, spec: &Value) {
-        let fields = spec.as_object().unwrap();
+        let fields = leaves(spec);
         let object = self.touch(kind, name);
-        for (field, value) in fields {
+        for (field, value) in &fields {
             let now = Some(value).filter(|v| !v.is_null());
             if object.spec.get(field) == now {
                 continue;
@@ -70,10 +71,10 @@ impl Store {
 
     /// A forced server-side apply.
     pub fn apply(&mut self, kind: ConfigKind, name: &str, manager: &str, spec: &Value) {
-        let fields = spec.as_object().unwrap();
+        let fields = leaves(spec);
         let object = self.touch(kind, name);
         let before = object.owners.remove(&(manager.into(), APPLY)).unwrap_or_default();
-        for (field, value) in fields {
+        for (field, value) in &fields {
             if object.spec.get(field) != Some(value) {
                 object.disown(field);
                 object.spec.insert(field.clone(), value.clone());
@@ -92,6 +93,15 @@ impl Store {
 
     pub fn label(&mut self, kind: ConfigKind, name: &str, key: &str, value: &str) {
         self.touch(kind, name).labels.insert(key.into(), value.into());
+    }
+
+    pub fn set_status(&mut self, kind: ConfigKind, name: &str, status: Value) {
+        self.touch(kind, name).status = status;
+    }
+
+    /// An object as the API server would give it.
+    pub fn json(&self, kind: ConfigKind, name: &str) -> Option<Value> {
+        Some(self.objects.get(&(kind, name.to_owned()))?.json(name))
     }
 
     pub fn delete(&mut self, kind: ConfigKind, name: &str) {
@@ -182,7 +192,11 @@ impl Stored {
 
     fn json(&self, name: &str) -> Value {
         let entry = |((manager, operation), fields): (&Owner, &BTreeSet<String>)| {
-            let fields: Map<_, _> = fields.iter().map(|f| (format!("f:{f}"), json!({}))).collect();
+            let mut tree = json!({});
+            for field in fields {
+                *tree_at(&mut tree, field, "f:") = json!({});
+            }
+            let fields = tree;
             json!({"manager": manager, "operation": operation, "fieldsV1": {"f:spec": fields}})
         };
         json!({
@@ -190,7 +204,37 @@ impl Stored {
                 "name": name, "uid": self.uid.to_string(), "resourceVersion": self.version.to_string(),
                 "labels": self.labels, "managedFields": self.owners.iter().map(entry).collect::<Vec<_>>(),
             },
-            "spec": self.spec,
+            "spec": self.nested(),
+            "status": self.status,
         })
     }
+
+    fn nested(&self) -> Value {
+        let mut tree = json!({});
+        for (field, value) in &self.spec {
+            *tree_at(&mut tree, field, "") = value.clone();
+        }
+        tree
+    }
+}
+
+/// Fields with the names of the objects they are in before them; a list is one field.
+fn leaves(spec: &Value) -> Map<String, Value> {
+    let mut flat = Map::new();
+    for (name, value) in spec.as_object().unwrap() {
+        match value {
+            Value::Object(inner) if !inner.is_empty() => {
+                let inner = leaves(value);
+                flat.extend(inner.into_iter().map(|(k, v)| (format!("{name}.{k}"), v)));
+            }
+            _ => drop(flat.insert(name.clone(), value.clone())),
+        }
+    }
+    flat
+}
+
+fn tree_at<'a>(tree: &'a mut Value, field: &str, prefix: &str) -> &'a mut Value {
+    field
+        .split('.')
+        .fold(tree, |at, part| &mut at[format!("{prefix}{part}")])
 }

@@ -20,9 +20,23 @@ const fn manager(kind: ConfigKind) -> &'static str {
     }
 }
 
+/// Where objects of a kind are written, and what to say beside the name of one when that fails.
+const fn place(kind: ConfigKind) -> (Topic, &'static str) {
+    match kind {
+        ConfigKind::Installation => (
+            Topic::Installation,
+            " (allow it with the chart value tigeraOperator.enabled=true)",
+        ),
+        ConfigKind::IpamConfiguration
+        | ConfigKind::IpPool
+        | ConfigKind::FelixConfiguration
+        | ConfigKind::FlannelConfiguration => (Topic::Calico(kind), ""),
+    }
+}
+
 pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
-    let topic = Topic::Calico(write.kind);
-    let what = format!("{} {}", write.kind.as_str(), write.name);
+    let (topic, hint) = place(write.kind);
+    let what = format!("{} {}{hint}", write.kind.as_str(), write.name);
     let (Some(api), Some(resource)) = (context.apis.api(topic), context.apis.resource(topic)) else {
         return Err(Error::NotServed { what });
     };

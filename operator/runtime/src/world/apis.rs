@@ -58,6 +58,7 @@ impl Apis {
                 "customresourcedefinitions",
             ),
             Topic::Installation => (tigera::GROUP, "v1", "Installation", "installations"),
+            Topic::TigeraStatus => (tigera::GROUP, "v1", "TigeraStatus", "tigerastatuses"),
             Topic::Migrations => (
                 GROUP_MIGRATION,
                 self.migration_version.as_deref()?,
@@ -165,6 +166,7 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::Source(source) => one(source_place(source).1),
         Topic::Definition(i) => one(super::topic::DEFINITIONS[i]),
         Topic::Installation => one(tigera::INSTALLATION),
+        Topic::TigeraStatus => one(tigera::WINDOWS_STATUS),
         Topic::ClusterInformation | Topic::BgpConfiguration | Topic::KubeControllers => {
             one(wn_api::calico::DEFAULT)
         }

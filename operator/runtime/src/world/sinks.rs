@@ -5,11 +5,13 @@ use std::net::Ipv4Addr;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use wn_api::calico::ConfigKind;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
-    AffinityFacts, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
+    AffinityFacts, App, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
     InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
-    PodFacts, SandboxFailure, Source, SourceFacts, TyphaFacts, anywhere, cluster, endpoints, reservations,
+    PodFacts, SandboxFailure, Source, SourceFacts, TigeraStatusFacts, TyphaFacts, anywhere, cluster,
+    endpoints, reservations,
 };
 
 use super::Topic;
@@ -84,7 +86,7 @@ pub fn take_fact(observed: &mut Observed, key: &Key, fact: Fact) -> Touched {
     match fact {
         Fact::Node(facts) => node(observed, key.1.clone(), *facts),
         Fact::Linux(fact) => Touched::plan(set(&mut observed.linux, key.1.clone(), fact.map(|f| *f))),
-        Fact::Pod(fact) => file(&mut observed.pods, key, fact, |_| ()),
+        Fact::Pod(fact) => pod(observed, key, fact),
         Fact::Failure(fact) => file(&mut observed.failures, key, fact, |_| ()),
         Fact::Block(fact) => {
             let changes = observed.calico.nat_changes();
@@ -161,7 +163,13 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
                 definitions.remove(&name)
             }
         }
-        Topic::Installation => replace(&mut observed.installation, object.map(InstallationFacts::read)),
+        Topic::Installation => {
+            let facts = replace(&mut observed.installation, object.map(InstallationFacts::read));
+            let kind = ConfigKind::Installation;
+            let fields = object.map(|o| CalicoObject::read(kind, o));
+            set(&mut observed.calico.objects, (kind, name), fields) || facts
+        }
+        Topic::TigeraStatus => replace(&mut observed.tigera_status, object.map(TigeraStatusFacts::read)),
         Topic::Migrations => set(
             &mut observed.calico.migrations,
             name,
@@ -224,6 +232,17 @@ fn node(observed: &mut Observed, name: String, facts: NodeFacts) -> Touched {
         plan,
         nodes: vec![name],
     }
+}
+
+/// A pod. On the plan it bears only as the first or last of Calico's agent in its namespace: who of two operators may run
+/// the agent hangs on whether the other's is gone from all nodes.
+fn pod(observed: &mut Observed, key: &Key, fact: Option<PodFacts>) -> Touched {
+    let agent = |f: Option<&PodFacts>| f.is_some_and(|f| f.app == App::NodeAgent);
+    let comes_or_goes = agent(observed.pods.get(key)) != agent(fact.as_ref());
+    let before = comes_or_goes && observed.agent_pods_in(&key.0);
+    let mut touched = file(&mut observed.pods, key, fact, |_| ());
+    touched.plan |= comes_or_goes && before != observed.agent_pods_in(&key.0);
+    touched
 }
 
 /// A fact of a node; `of_plan` is what of it bears on the plan.
@@ -345,3 +364,7 @@ fn source_facts(source: Source, object: &Value) -> SourceFacts {
         Source::ServiceCidr => cluster::service_cidr(object),
     }
 }
+
+#[cfg(test)]
+#[path = "sinks_tests.rs"]
+mod tests;

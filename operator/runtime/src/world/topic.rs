@@ -18,6 +18,8 @@ pub enum Topic {
     /// A CustomResourceDefinition, by its place in `DEFINITIONS`.
     Definition(usize),
     Installation,
+    /// TigeraStatus `calico-windows`.
+    TigeraStatus,
     Migrations,
     Calico(ConfigKind),
     Blocks,
@@ -48,15 +50,17 @@ impl Topic {
 }
 
 pub const INSTALLATIONS: &str = "installations.operator.tigera.io";
+pub const TIGERA_STATUSES: &str = "tigerastatuses.operator.tigera.io";
 pub const MIGRATIONS: &str = "datastoremigrations.migration.projectcalico.org";
 
 /// The definitions that tell what is installed: their coming and going starts and stops other watches,
 /// so that Calico may be installed, or migrated, after us.
-pub const DEFINITIONS: [&str; 4] = [
+pub const DEFINITIONS: [&str; 5] = [
     "felixconfigurations.crd.projectcalico.org",
     "felixconfigurations.projectcalico.org",
     INSTALLATIONS,
     MIGRATIONS,
+    TIGERA_STATUSES,
 ];
 
 pub const SOURCES: [Source; 11] = [

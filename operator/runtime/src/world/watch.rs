@@ -20,7 +20,7 @@ use wn_plan::calico::api::form;
 use wn_plan::observed::{Key, Reservations};
 
 use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
-use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES};
+use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES, TIGERA_STATUSES};
 use super::{Apis, Topic, World, apis};
 use crate::metrics::{Metrics, Pulse};
 
@@ -75,6 +75,7 @@ impl Watches {
         let mut wanted = base();
         let migrations = apis.migration_version.is_some();
         wanted.extend(defined(INSTALLATIONS).then_some(Topic::Installation));
+        wanted.extend(defined(TIGERA_STATUSES).then_some(Topic::TigeraStatus));
         wanted.extend(migrations.then_some(Topic::Migrations));
         if calico.is_some() {
             wanted.extend(CALICO);
@@ -226,6 +227,7 @@ fn label(topic: Topic) -> String {
         | Topic::DaemonSets
         | Topic::ConfigMaps
         | Topic::Installation
+        | Topic::TigeraStatus
         | Topic::Migrations
         | Topic::Blocks
         | Topic::Affinities

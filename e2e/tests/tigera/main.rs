@@ -1,0 +1,5 @@
+//! Beside tigera/operator: from Degraded to Available by what we write, given back, and never two agents on one node.
+
+mod fresh;
+mod support;
+mod switch;

@@ -1,0 +1,230 @@
+//! A cluster that tigera/operator installs Calico on, and who watches its nodes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use futures::StreamExt as _;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::{Client, ResourceExt as _};
+use kube_runtime::watcher::{Config, Event, watcher};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use wn_api::calico::ConfigKind;
+use wn_e2e::control_plane::{CalicoApi, Cluster, ClusterOptions, Neighbour};
+use wn_e2e::objects;
+use wn_e2e::operator::Operator;
+use wn_e2e::simulator::Simulator;
+use wn_e2e::stage::Stage;
+use wn_e2e::tigera::Tigera;
+
+pub const POOL: &str = "default-ipv4-ippool";
+pub const AGENT: &str = "calico-node-windows";
+pub const THEIRS: &str = "calico-system";
+pub const PERSON: &str = "kubectl-edit";
+
+/// Calico's CRDs and tigera/operator's; no pool yet, because that is tigera/operator's to make.
+pub async fn stage(form: CalicoApi, allowed: bool) -> Result<Stage> {
+    let options = ClusterOptions {
+        calico_api: form,
+        ..ClusterOptions::default()
+    };
+    let cluster = Cluster::start(options).await?;
+    for namespace in ["tigera-operator", THEIRS] {
+        cluster.kubectl(&["create", "namespace", namespace]).await?;
+    }
+    cluster.install_neighbour(Neighbour::Installation).await?;
+    cluster.install_neighbour(Neighbour::TigeraStatus).await?;
+    let client = cluster.client();
+    let form = objects::calico_form(&client)
+        .await?
+        .unwrap_or(wn_api::calico::CalicoApi::V1);
+    let pools = objects::calico(&client, form, ConfigKind::IpPool);
+    pools.delete(POOL, &DeleteParams::default()).await?;
+    let value = allowed.then_some(("tigeraOperator.enabled", "true"));
+    Operator::install(&cluster, value.as_slice()).await?;
+    let stage = Stage {
+        operator: None,
+        simulator: Simulator::start(client.clone()),
+        client,
+        form,
+        cluster,
+    };
+    Ok(stage)
+}
+
+/// Runs tigera/operator and gives it `custom-resources.yaml`; ends when it has made the pool.
+pub async fn install_calico(stage: &Stage) -> Result<Tigera> {
+    let object = json!({
+        "apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"},
+        "spec": {"calicoNetwork": {"ipPools": [{
+            "name": POOL, "blockSize": 26, "cidr": "10.244.0.0/16", "encapsulation": "VXLANCrossSubnet",
+            "natOutgoing": "Enabled", "nodeSelector": "all()",
+        }]}},
+    });
+    stage
+        .until("Installation is served", async || {
+            Ok(stage
+                .create("installations", object.clone())
+                .await
+                .is_ok()
+                .then_some(()))
+        })
+        .await?;
+    let tigera = Tigera::start(stage.client.clone());
+    stage
+        .field(ConfigKind::IpPool, POOL, "vxlanMode", json!("CrossSubnet"))
+        .await?;
+    stage
+        .until("tigera/operator's defaults", async || {
+            let bgp = installation(stage).await?["calicoNetwork"]["bgp"] == "Enabled";
+            Ok(bgp.then_some(()))
+        })
+        .await?;
+    Ok(tigera)
+}
+
+fn installations(stage: &Stage) -> Api<DynamicObject> {
+    let resource = objects::resource("operator.tigera.io", "v1", "Installation", "installations");
+    Api::all_with(stage.client.clone(), &resource)
+}
+
+/// `spec` of the Installation.
+pub async fn installation(stage: &Stage) -> Result<Value> {
+    Ok(objects::json(&installations(stage).get("default").await?)?["spec"].take())
+}
+
+/// Waits until `spec` of the Installation is as `look` wants it.
+pub async fn installation_until(stage: &Stage, what: &str, look: impl Fn(&Value) -> bool) -> Result<()> {
+    stage
+        .until(what, async || Ok(look(&installation(stage).await?).then_some(())))
+        .await
+}
+
+/// A plain update of the Installation by a person.
+pub async fn edit(stage: &Stage, spec: Value) -> Result<()> {
+    let params = PatchParams {
+        field_manager: Some(PERSON.to_owned()),
+        ..PatchParams::default()
+    };
+    installations(stage)
+        .patch("default", &params, &Patch::Merge(json!({ "spec": spec })))
+        .await?;
+    Ok(())
+}
+
+/// The condition of TigeraStatus `calico-windows` that is True, and its message; empty where there is none.
+pub async fn tigera_says(stage: &Stage) -> Result<String> {
+    let resource = objects::resource("operator.tigera.io", "v1", "TigeraStatus", "tigerastatuses");
+    let api: Api<DynamicObject> = Api::all_with(stage.client.clone(), &resource);
+    let Some(status) = api.get_opt("calico-windows").await? else {
+        return Ok(String::new());
+    };
+    let status = objects::json(&status)?;
+    let all = status["status"]["conditions"].as_array();
+    let on = all.into_iter().flatten().find(|c| c["status"] == "True");
+    Ok(on.map_or_else(String::new, |c| format!("{}: {}", c["type"], c["message"])))
+}
+
+pub async fn tigera_until(stage: &Stage, part: &str) -> Result<()> {
+    stage
+        .until(&format!("TigeraStatus says {part}"), async || {
+            Ok(tigera_says(stage).await?.contains(part).then_some(()))
+        })
+        .await
+}
+
+/// Whether DaemonSet `calico-system/calico-node-windows` exists.
+pub async fn theirs_exists(stage: &Stage) -> Result<bool> {
+    Ok(theirs(stage).get_opt(AGENT).await?.is_some())
+}
+
+pub fn theirs(stage: &Stage) -> Api<DynamicObject> {
+    let resource = objects::resource("apps", "v1", "DaemonSet", "daemonsets");
+    Api::namespaced_with(stage.client.clone(), THEIRS, &resource)
+}
+
+/// Watches every pod of an agent, and remembers nodes that had pods of two agents at once.
+pub struct Witness {
+    seen: Arc<Mutex<Seen>>,
+    task: JoinHandle<()>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Namespaces of agents' pods, by node and name of the pod.
+    pods: BTreeMap<(String, String), String>,
+    /// Every namespace an agent ran from.
+    namespaces: BTreeSet<String>,
+    together: Vec<String>,
+}
+
+impl Witness {
+    pub fn start(client: Client) -> Self {
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let shared = Arc::clone(&seen);
+        let task = tokio::spawn(async move {
+            let config = Config::default().labels(&format!("k8s-app={AGENT}"));
+            let mut events = watcher(Api::<Pod>::all(client), config).boxed();
+            while let Some(event) = events.next().await {
+                if event.is_err() {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                let mut seen = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                match event {
+                    Ok(Event::Apply(pod) | Event::InitApply(pod)) => seen.here(&pod),
+                    Ok(Event::Delete(pod)) => drop(seen.pods.remove(&key(&pod))),
+                    Ok(Event::Init | Event::InitDone) | Err(_) => {}
+                }
+            }
+        });
+        Self { seen, task }
+    }
+
+    /// Fails when two agents were on one node, or when not both were ever seen.
+    pub fn swears(&self) -> Result<()> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        ensure!(
+            seen.together.is_empty(),
+            "two agents on one node: {:?}",
+            seen.together
+        );
+        ensure!(seen.namespaces.len() == 2, "only seen: {:?}", seen.namespaces);
+        Ok(())
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Seen {
+    fn here(&mut self, pod: &Pod) {
+        let (node, name) = key(pod);
+        let namespace = pod.namespace().unwrap_or_default();
+        let others = self
+            .pods
+            .iter()
+            .filter(|((at, _), from)| *at == node && **from != namespace);
+        let others: Vec<_> = others
+            .map(|((_, other), from)| format!("{from}/{other}"))
+            .collect();
+        if !others.is_empty() {
+            self.together
+                .push(format!("{node}: {namespace}/{name} beside {others:?}"));
+        }
+        self.namespaces.insert(namespace.clone());
+        self.pods.insert((node, name), namespace);
+    }
+}
+
+/// The node a pod is on, or is made for before it is placed, and the pod's name.
+fn key(pod: &Pod) -> (String, String) {
+    let spec = serde_json::to_value(&pod.spec).unwrap_or_default();
+    const TERMS: &str = "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchFields/0/values/0";
+    (objects::text(&spec, TERMS).to_owned(), pod.name_any())
+}

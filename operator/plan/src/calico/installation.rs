@@ -1,0 +1,139 @@
+//! Fields of tigera/operator's Installation, judged as Calico's own are.
+
+use serde_json::Value;
+use wn_api::reasons::Reason;
+use wn_api::spec::{Policy, WhenInUse};
+
+use super::desired::{Desired, is_met};
+use super::ownership::{Judge, plain, pool_in_use};
+use super::pools;
+use crate::network::{self, Backend, CalicoRole};
+use crate::observed::CalicoObject;
+use crate::observed::tigera::{POOLS, pool_field};
+use crate::tigera::{self, Turn, installation_object};
+
+impl Judge<'_> {
+    pub(super) fn installation(&mut self) {
+        let Some(installation) = installation_object(self.observed) else {
+            return;
+        };
+        self.judged.released = tigera::being_given_back(self.spec, self.observed)
+            .into_iter()
+            .collect();
+        let enforce = self.spec.calico.installation == Policy::Enforce;
+        let mut fields = match tigera::turn(self.spec, self.observed) {
+            Turn::NoOperator => return,
+            Turn::Ours if enforce => self.encapsulations(installation),
+            Turn::Ours => return,
+            Turn::OursForNow | Turn::Theirs => tigera::prepared(self.spec, self.observed, installation),
+        };
+        if tigera::turn(self.spec, self.observed) == Turn::Theirs {
+            fields.push(tigera::switch());
+        }
+        if !enforce {
+            self.report_on(&fields, installation);
+        } else if !self.pools_held(&fields, installation) {
+            self.withhold_switch(&mut fields, installation);
+            self.group(fields, Policy::Enforce);
+        }
+    }
+
+    fn encapsulations(&self, installation: &CalicoObject) -> Vec<Desired> {
+        match network::of(self.spec.network.type_).calico() {
+            CalicoRole::Networking(backend) => tigera::encapsulations(self.observed, installation, backend),
+            CalicoRole::Policy { .. } => Vec::new(),
+        }
+    }
+
+    /// One finding for all, with one command that mends all.
+    fn report_on(&mut self, fields: &[Desired], installation: &CalicoObject) {
+        let differing = tigera::differing(fields, installation);
+        if differing.is_empty() {
+            return;
+        }
+        let message = format!(
+            "{}: run `{}`, or set spec.calico.installation to Enforce",
+            differing.join("; "),
+            tigera::patch(fields, installation)
+        );
+        self.find(Reason::ReportOnly, message);
+    }
+
+    /// Theirs may come when ours is gone from every node, and no sooner.
+    fn withhold_switch(&mut self, fields: &mut Vec<Desired>, installation: &CalicoObject) {
+        let switch = tigera::switch();
+        let waits = !is_met(&switch, installation.spec.get(&switch.id.field))
+            && fields.contains(&switch)
+            && tigera::ours_present(self.observed);
+        if waits {
+            fields.retain(|d| *d != switch);
+            self.find(
+                Reason::WaitingForPrecondition,
+                format!(
+                    "{} waits until the last pod of our DaemonSet calico-node-windows is gone, to become HNS",
+                    switch.id
+                ),
+            );
+        }
+    }
+
+    /// Pools whose pods would lose traffic: nothing of the Installation is written then, because tigera/operator refuses
+    /// Windows with any other encapsulation.
+    fn pools_held(&mut self, fields: &[Desired], installation: &CalicoObject) -> bool {
+        let hold = self.spec.calico.encapsulation.when_in_use == WhenInUse::Hold;
+        let differing = fields
+            .iter()
+            .filter(|d| !is_met(d, installation.spec.get(&d.id.field)) && !self.holds(d));
+        let list = installation.spec.get(POOLS).and_then(Value::as_array);
+        let cidrs: Vec<_> = list
+            .into_iter()
+            .flatten()
+            .filter_map(|p| p.get("cidr")?.as_str())
+            .collect();
+        let used: Vec<_> = differing
+            .filter_map(|d| {
+                let cidr = cidrs.iter().find(|cidr| pool_field(cidr) == d.id.field)?;
+                pools::in_use_cidr(self.observed, cidr).then_some((*cidr, d.value.clone()))
+            })
+            .collect();
+        for (cidr, value) in used.iter().filter(|_| hold) {
+            let wish = format!("encapsulation: {}", plain(value));
+            let pool = format!("pool {cidr} of Installation default");
+            self.find(Reason::PoolInUse, pool_in_use(&pool, &wish));
+        }
+        hold && !used.is_empty()
+    }
+
+    /// A pool that tigera/operator makes of the Installation differs: what we wrote there it has still to do, what
+    /// stopped us is said there.
+    pub(super) fn reconciled_pool(&mut self, name: &str, pool: &CalicoObject, backend: Backend, wish: &str) {
+        let field = pool_field(pool.text("cidr"));
+        let listed = installation_object(self.observed).is_some_and(|i| {
+            let list = i.spec.get(POOLS).and_then(Value::as_array);
+            let mut pools = list.into_iter().flatten();
+            pools.any(|p| p["cidr"] == pool.text("cidr"))
+        });
+        let enforce = self.spec.calico.installation == Policy::Enforce
+            && tigera::turn(self.spec, self.observed) != Turn::NoOperator;
+        let written = self.judged.wanted.iter().any(|w| w.desired.id.field == field);
+        match (enforce && listed, written) {
+            (true, true) => self.find(
+                Reason::WaitingForPrecondition,
+                format!("IPPool {name} waits for tigera/operator to set {wish} from Installation default"),
+            ),
+            (true, false) => {}
+            (false, _) => self.find(Reason::PoolManagedByOperator, managed_pool(name, backend)),
+        }
+    }
+}
+
+fn managed_pool(name: &str, backend: Backend) -> String {
+    let encapsulation = match backend {
+        Backend::Vxlan => "VXLAN",
+        Backend::Bgp => "None",
+    };
+    format!(
+        "IPPool {name} is managed by tigera/operator, which reverts direct changes: set encapsulation: {encapsulation} for it in \
+         Installation default spec.calicoNetwork.ipPools, or spec.calico.installation to Enforce"
+    )
+}

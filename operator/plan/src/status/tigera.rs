@@ -1,0 +1,55 @@
+//! What is said of the agent that tigera/operator runs: its own word, what it waits for, and whether its pods run. Its word
+//! alone is not enough: `Available` means that it rendered the DaemonSet, not that a pod is ready
+//! (`windows_controller.go:404` hands its component handler no status manager).
+
+use wn_api::names::{node_agent, tigera};
+use wn_api::reasons::Reason;
+
+use super::conditions::Verdict as Condition;
+use crate::decide::Plan;
+use crate::observed::Observed;
+
+pub fn agent(by: &str, observed: &Observed, plan: &Plan) -> Condition {
+    let key = (
+        tigera::AGENT_NAMESPACE.to_owned(),
+        node_agent::DAEMON_SET.to_owned(),
+    );
+    let place = format!("{}/{}", key.0, key.1);
+    let daemon_set = observed.daemon_sets.get(&key).filter(|d| !d.ours);
+    let status = observed.tigera_status.as_ref();
+    let said = status.map(|s| format!("; TigeraStatus {} is {s}", tigera::WINDOWS_STATUS));
+    let said = said.unwrap_or_default();
+    let needs = needs(&plan.tigera.unmet);
+    if status.is_some_and(|s| s.is("Degraded")) {
+        return Condition::no(
+            Reason::OperatorDegraded,
+            format!("not ours to run: {by}{said}{needs}"),
+        );
+    }
+    let Some(daemon_set) = daemon_set else {
+        let message = format!("tigera/operator has not made DaemonSet {place}{said}{needs}");
+        return Condition::no(Reason::WaitingForPrecondition, message);
+    };
+    if observed.nodes.is_empty() {
+        let message = format!("DaemonSet {place} waits for the first Windows node: {by}{said}");
+        return Condition::yes(Reason::NoWindowsNodes, message);
+    }
+    let d = daemon_set;
+    if d.current && d.desired > 0 && d.updated == d.desired && d.ready == d.desired {
+        let message =
+            format!("not ours to run: {by}; every pod of DaemonSet {place} is updated and ready{said}");
+        return Condition::yes(Reason::External, message);
+    }
+    Condition::no(
+        Reason::RolloutIncomplete,
+        format!("not every pod of DaemonSet {place} is updated and ready: see status.nodes{said}"),
+    )
+}
+
+/// What is missing, or that nothing we can see is.
+fn needs(unmet: &[String]) -> String {
+    if unmet.is_empty() {
+        return "; nothing that can be seen from here is missing (TLS Secrets of Typha and of the nodes cannot)".to_owned();
+    }
+    format!("; it needs: {}", unmet.join("; "))
+}
