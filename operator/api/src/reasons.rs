@@ -100,6 +100,18 @@ reasons! {
     NodesNotReady,
     /// The network type, or the way it is used, has no need of it.
     NotApplicable,
+    /// Linux nodes use the network that would change; see `whenInUse`.
+    NetworkInUse,
+    /// A change takes effect when programs of someone else's have been restarted.
+    RestartNeeded,
+    /// A Node has no range of pod addresses in `spec.podCIDR`.
+    PodCIDRMissing,
+    /// Two Nodes have overlapping ranges of pod addresses.
+    PodCIDRConflict,
+    /// Nodes that reach each other's pods by routes are not on one layer 2 network.
+    NodesNotAdjacent,
+    /// The platform lacks something that its networking needs on Windows nodes.
+    PrerequisiteMissing,
     /// Calico for Windows does not support the platform.
     PlatformUnsupported,
     /// The API server's minor is outside the range the operator is tested against.
@@ -118,6 +130,9 @@ reasons! {
 pub mod events {
     pub const DRIFT_REPAIRED: &str = "DriftRepaired";
     pub const CALICO_PATCHED: &str = "CalicoPatched";
+    /// The network's own configuration, where that is not Calico's.
+    pub const NETWORK_PATCHED: &str = "NetworkPatched";
+    pub const NETWORK_RESTORED: &str = "NetworkRestored";
     pub const CALICO_RESTORED: &str = "CalicoRestored";
     pub const NOT_RESTORED: &str = "NotRestored";
     pub const CONTESTED: &str = "Contested";

@@ -61,6 +61,7 @@ fn works() -> World {
             network: NetworkType::CalicoVxlan,
             agent: run.clone(),
             proxy: run,
+            network_agent: Run::default(),
             kubernetes: Some(Version::new(1, 36, 3)),
             dsr: true,
             vni: 4096,

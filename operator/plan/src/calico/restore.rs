@@ -16,10 +16,11 @@ pub struct Restoration {
 }
 
 /// Felix before pools, the reverse of the way in: Felix must do IPIP again before a pool asks for it.
-const ORDER: [ConfigKind; 3] = [
+const ORDER: [ConfigKind; 4] = [
     ConfigKind::FelixConfiguration,
     ConfigKind::IpPool,
     ConfigKind::IpamConfiguration,
+    ConfigKind::FlannelConfiguration,
 ];
 
 pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
@@ -116,11 +117,7 @@ fn deletion(kind: ConfigKind, name: &str, fields: &[&Original], object: &CalicoO
 
 fn change(original: &Original, object: &CalicoObject) -> Change {
     Change {
-        id: FieldId {
-            kind: original.kind,
-            name: original.name.clone(),
-            field: original.field.clone(),
-        },
+        id: FieldId::of(original),
         from: object.spec.get(&original.field).cloned(),
         to: original.previous.clone(),
         drifted_by: None,
@@ -129,10 +126,8 @@ fn change(original: &Original, object: &CalicoObject) -> Change {
 
 fn changed_since(original: &Original, object: &CalicoObject) -> String {
     format!(
-        "{} {} spec.{}: we set {}, it is {} now; its value before us was {}",
-        original.kind.as_str(),
-        original.name,
-        original.field,
+        "{}: we set {}, it is {} now; its value before us was {}",
+        FieldId::of(original),
         plain(&original.applied),
         shown(object.spec.get(&original.field)),
         shown(original.previous.as_ref()),

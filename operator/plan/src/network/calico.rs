@@ -1,5 +1,7 @@
 //! Calico's own networking: an overlay, or routes by BGP.
 
+use std::borrow::Cow;
+
 use wn_api::spec::WindowsNodeConfigSpec;
 
 use super::{Backend, CalicoRole, NetworkOption, SourceVip};
@@ -14,8 +16,8 @@ const HOST_ENDPOINT: &str = "Calico_ep";
 pub struct Vxlan;
 
 impl NetworkOption for Vxlan {
-    fn hns_network(&self) -> Option<&'static str> {
-        Some(NETWORK)
+    fn hns_network(&self, _: &Observed) -> Option<Cow<'static, str>> {
+        Some(NETWORK.into())
     }
 
     fn source_vip(&self) -> SourceVip {
@@ -26,6 +28,10 @@ impl NetworkOption for Vxlan {
         CalicoRole::Networking(Backend::Vxlan)
     }
 
+    fn cni_plugin(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> &'static str {
+        "Calico"
+    }
+
     fn findings(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<Finding> {
         Vec::new()
     }
@@ -34,8 +40,8 @@ impl NetworkOption for Vxlan {
 pub struct Bgp;
 
 impl NetworkOption for Bgp {
-    fn hns_network(&self) -> Option<&'static str> {
-        Some(NETWORK)
+    fn hns_network(&self, _: &Observed) -> Option<Cow<'static, str>> {
+        Some(NETWORK.into())
     }
 
     fn source_vip(&self) -> SourceVip {
@@ -44,6 +50,10 @@ impl NetworkOption for Bgp {
 
     fn calico(&self) -> CalicoRole {
         CalicoRole::Networking(Backend::Bgp)
+    }
+
+    fn cni_plugin(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> &'static str {
+        "Calico"
     }
 
     fn findings(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<Finding> {

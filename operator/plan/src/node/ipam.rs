@@ -4,9 +4,13 @@ use wn_api::node_reasons::NodeReason;
 
 use super::check::{Finding, View, find};
 use super::deadlines::SET_UP;
+use crate::network;
 use crate::observed::BlockFacts;
 
 pub fn check(view: &View) -> Vec<Finding> {
+    if !view.calico_networks() {
+        return Vec::new();
+    }
     let mut owned: Vec<_> = view.blocks.iter().filter(|b| confirmed(view, b)).collect();
     owned.sort_by_key(|b| b.cidr);
     let Some(block) = owned.first() else {
@@ -36,6 +40,18 @@ pub fn check(view: &View) -> Vec<Finding> {
     }
     found.extend(small(view, block, &cidr));
     found
+}
+
+/// Where pods get addresses of the Node's own range, it must have one.
+pub fn pod_cidr(view: &View) -> Vec<Finding> {
+    let needed = network::of(view.setting.network).uses_pod_cidrs();
+    let missing = || {
+        find(NodeReason::PodCIDRMissing, "the Node has no spec.podCIDR").due(view.began() + SET_UP, view.now)
+    };
+    (needed && view.node.pod_cidr.is_none())
+        .then(missing)
+        .into_iter()
+        .collect()
 }
 
 fn confirmed(view: &View, block: &BlockFacts) -> bool {

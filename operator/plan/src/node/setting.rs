@@ -18,6 +18,7 @@ pub struct Setting {
     pub network: NetworkType,
     pub agent: Run,
     pub proxy: Run,
+    pub network_agent: Run,
     pub kubernetes: Option<Version>,
     /// kube-proxy was told to do DSR.
     pub dsr: bool,
@@ -44,6 +45,7 @@ impl Setting {
             network: spec.network.type_,
             agent: run(&plan.agent, App::NodeAgent, observed),
             proxy: run(&plan.proxy, App::KubeProxy, observed),
+            network_agent: run(&plan.network_agent, App::NetworkAgent, observed),
             kubernetes: observed.kubernetes.clone(),
             dsr: plan.proxy.flags.iter().any(|f| f == "--enable-dsr=true"),
             vni: calico::vni(spec, observed, &plan.calico.originals).into(),

@@ -7,6 +7,7 @@ mod calico;
 pub mod cluster;
 pub mod failures;
 mod filed;
+pub mod flannel;
 mod labels;
 mod linux;
 mod nodes;
@@ -104,6 +105,8 @@ pub enum Source {
     OpenShiftDns,
     /// Service `kube-system/rke2-coredns-rke2-coredns`.
     Rke2Dns,
+    /// ConfigMap `kube-system/amazon-vpc-cni`.
+    AmazonVpcCni,
 }
 
 /// Calico as found.

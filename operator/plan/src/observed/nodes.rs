@@ -6,6 +6,7 @@ use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::annotations::TAINTED;
+use wn_api::names::eks::ADDRESSES;
 use wn_api::names::{NODE_CONDITION, READINESS_TAINT};
 use wn_api::node_reasons::NodeReason;
 
@@ -38,6 +39,8 @@ pub struct NodeFacts {
     pub max_pods: Option<u32>,
     pub internal_ip: Option<Ipv4Addr>,
     pub pod_cidr: Option<Ipv4Net>,
+    /// The resource controller of EKS has addresses for pods of the node.
+    pub vpc_addresses: bool,
     /// Annotations of calico-node; empty when absent.
     pub tunnel_address: String,
     pub tunnel_mac: String,
@@ -106,6 +109,10 @@ impl NodeFacts {
             max_pods: text(node, "/status/allocatable/pods").parse().ok(),
             internal_ip: linux::internal_ip(node),
             pod_cidr: linux::pod_cidr(node),
+            vpc_addresses: node
+                .pointer("/status/allocatable")
+                .and_then(|a| a.get(ADDRESSES)?.as_str()?.parse::<u32>().ok())
+                .is_some_and(|n| n > 0),
             tunnel_address: annotation("IPv4VXLANTunnelAddr"),
             tunnel_mac: annotation("VXLANTunnelMACAddr"),
             bgp_address: annotation("IPv4Address"),
@@ -137,6 +144,7 @@ impl NodeFacts {
             && self.internal_ip == other.internal_ip
             && self.pod_cidr == other.pod_cidr
             && self.bgp_address == other.bgp_address
+            && self.vpc_addresses == other.vpc_addresses
     }
 
     /// Does our condition on the Node say just that?
