@@ -1,6 +1,6 @@
 //! What Windows nodes need of flannel's `net-conf.json`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::flannel::{CONFIG_MAP, NAMESPACE, NET_CONF_KEY};
 use wn_api::names::{MIN_VXLAN_VNI, VXLAN_PORT};
@@ -187,10 +187,13 @@ pub fn effective(backend: Backend, observed: &Observed, hns_network: &str) -> Op
     let text = object(observed)?.text(TEXT);
     let named = net_conf::with(text, "Backend.Name", Some(&json!(hns_network)))?;
     let set = |text: String, d: &Desired| net_conf::with(&text, &d.id.field, Some(&d.value));
-    match backend {
-        Backend::HostGateway => Some(named),
-        Backend::Vxlan => desired(observed).iter().try_fold(named, set),
-    }
+    let text = match backend {
+        Backend::HostGateway => named,
+        Backend::Vxlan => desired(observed).iter().try_fold(named, set)?,
+    };
+    // Written anew, so that spaces and the order of names roll no pods.
+    let conf: Value = serde_json::from_str(&text).ok()?;
+    Some(format!("{conf:#}\n"))
 }
 
 /// The cluster's pod network.
