@@ -21,6 +21,9 @@ const fn manager(kind: ConfigKind) -> &'static str {
 }
 
 pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
+    if write.kind == ConfigKind::FlannelConfiguration {
+        return super::flannel::write(context, write).await;
+    }
     let topic = Topic::Calico(write.kind);
     let what = format!("{} {}", write.kind.as_str(), write.name);
     let (Some(api), Some(resource)) = (context.apis.api(topic), context.apis.resource(topic)) else {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde_json::Value;
+use wn_api::calico::ConfigKind;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
     AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
@@ -158,6 +159,14 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             (kind, name),
             object.map(|o| CalicoObject::read(kind, o)),
         ),
+        Topic::Flannel => {
+            let kind = ConfigKind::FlannelConfiguration;
+            set(
+                &mut observed.calico.objects,
+                (kind, name),
+                object.map(|o| CalicoObject::read(kind, o)),
+            )
+        }
         Topic::ClusterInformation => replace(
             &mut observed.calico.cluster_information,
             object.map(ClusterInformation::read),
@@ -293,9 +302,11 @@ const fn type_of(kind: OwnKind) -> (&'static str, &'static str) {
 
 fn source_facts(source: Source, object: &Value) -> SourceFacts {
     match source {
-        Source::ServicesEndpoint | Source::KubeProxyConfig | Source::KubeadmConfig | Source::ClusterInfo => {
-            cluster::config_map(object)
-        }
+        Source::ServicesEndpoint
+        | Source::KubeProxyConfig
+        | Source::KubeadmConfig
+        | Source::ClusterInfo
+        | Source::AmazonVpcCni => cluster::config_map(object),
         Source::KubernetesEndpoints => cluster::endpoint_slice(object),
         Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {
             cluster::service(object)

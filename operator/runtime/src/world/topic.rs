@@ -25,6 +25,8 @@ pub enum Topic {
     ClusterInformation,
     /// Events of pods whose sandbox could not be made.
     Failures,
+    /// flannel's configuration.
+    Flannel,
 }
 
 impl Topic {

@@ -16,8 +16,10 @@ use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::{debug, warn};
 use wn_api::calico::ConfigKind;
+use wn_api::spec::NetworkType;
 use wn_plan::calico::api::form;
-use wn_plan::observed::Key;
+use wn_plan::calico::held_originals;
+use wn_plan::observed::{Key, Observed, Source};
 
 use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
 use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES};
@@ -67,6 +69,7 @@ impl Watches {
         if calico.is_some() {
             wanted.extend(CALICO);
         }
+        wanted.extend(self.world.read(of_network));
         self.stop(|topic| !wanted.contains(&topic));
         for topic in &wanted {
             self.start(*topic, apis);
@@ -121,6 +124,27 @@ const CALICO: [Topic; 6] = [
     Topic::Affinities,
     Topic::ClusterInformation,
 ];
+
+/// What only some network types read; flannel's configuration also as long as it is to be given back.
+fn of_network(observed: &Observed) -> Vec<Topic> {
+    let network = observed.readable().map(|c| c.spec.network.type_);
+    let flannel = matches!(
+        network,
+        Some(NetworkType::FlannelHostGateway | NetworkType::FlannelVxlan)
+    );
+    let held = held_originals(observed)
+        .iter()
+        .any(|o| o.kind == ConfigKind::FlannelConfiguration);
+    let cloud = network == Some(NetworkType::CloudProvider);
+    let topics = [
+        (flannel || held, Topic::Flannel),
+        (cloud, Topic::Source(Source::AmazonVpcCni)),
+    ];
+    topics
+        .into_iter()
+        .filter_map(|(wanted, topic)| wanted.then_some(topic))
+        .collect()
+}
 
 fn base() -> BTreeSet<Topic> {
     let always = [
@@ -199,7 +223,8 @@ fn label(topic: Topic) -> String {
         | Topic::Blocks
         | Topic::Affinities
         | Topic::ClusterInformation
-        | Topic::Failures => format!("{topic:?}"),
+        | Topic::Failures
+        | Topic::Flannel => format!("{topic:?}"),
     }
 }
 
