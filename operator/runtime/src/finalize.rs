@@ -124,10 +124,7 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
     for write in &restoration.writes {
         apply::write_calico(context, write).await?;
         let changes = write.changes.iter().map(describe).collect::<Vec<_>>().join("; ");
-        context
-            .events
-            .normal(config, restored(write.kind), changes)
-            .await;
+        context.events.normal(config, restored(write.kind), changes).await;
     }
     for left in restoration.left {
         context

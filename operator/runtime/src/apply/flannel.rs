@@ -17,7 +17,9 @@ use crate::world::Topic;
 /// that was decided on, and the API server refuses the patch when there is a newer one.
 pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
     let what = "ConfigMap kube-flannel/kube-flannel-cfg";
-    let not_served = || Error::NotServed { what: what.to_owned() };
+    let not_served = || Error::NotServed {
+        what: what.to_owned(),
+    };
     let api = context.apis.api(Topic::Flannel).ok_or_else(not_served)?;
     let (fields, version) = match &write.action {
         Action::Apply {
