@@ -118,6 +118,8 @@ fn manifests_use_the_names_the_operator_looks_for() -> Result<()> {
         names::node_agent::SERVICE_ACCOUNT,
         names::node_agent::CNI_SERVICE_ACCOUNT,
         names::kube_proxy::SERVICE_ACCOUNT,
+        names::network_agent::FLANNEL_SERVICE_ACCOUNT,
+        names::network_agent::STATIC_ROUTES_SERVICE_ACCOUNT,
     ];
     let accounts: Vec<String> = documents("manifests/base/serviceaccounts.yaml")?
         .iter()
@@ -140,6 +142,11 @@ fn manifests_use_the_names_the_operator_looks_for() -> Result<()> {
         names::node_agent::CONFIG_MAP,
         names::kube_proxy::DAEMON_SET,
         names::kube_proxy::CONFIG_MAP,
+        names::network_agent::FLANNEL_DAEMON_SET,
+        names::network_agent::FLANNEL_CONFIG_MAP,
+        names::network_agent::STATIC_ROUTES_DAEMON_SET,
+        names::network_agent::STATIC_ROUTES_CONFIG_MAP,
+        names::network_agent::STATIC_ROUTES_NODES,
     ]);
     assert_eq!(named, expected);
 

@@ -14,6 +14,8 @@ use super::ipam::{Blocks, Cidr, Pool};
 
 pub const AGENT: &str = "calico-node-windows";
 pub const KUBE_PROXY: &str = "kube-proxy-windows";
+pub const FLANNEL: &str = "kube-flannel-windows";
+pub const STATIC_ROUTES: &str = "static-routes-windows";
 
 /// One event of a watch.
 pub enum Change {

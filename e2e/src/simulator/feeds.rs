@@ -14,7 +14,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use wn_api::calico::{CalicoApi, ConfigKind};
 
-use super::cache::{AGENT, CalicoObject, Change, KUBE_PROXY};
+use super::cache::{AGENT, CalicoObject, Change, FLANNEL, KUBE_PROXY, STATIC_ROUTES};
 
 /// The agent's own loop tries again every second (`node-service.ps1`).
 pub const RETRY: Duration = Duration::from_secs(1);
@@ -22,7 +22,9 @@ pub const RETRY: Duration = Duration::from_secs(1);
 /// Watches of what every cluster has.
 pub fn start(client: &Client, changes: &Sender<Change>, tasks: &mut JoinSet<()>) {
     let windows = Config::default().labels("kubernetes.io/os=windows");
-    let agents = Config::default().labels(&format!("k8s-app in ({AGENT},{KUBE_PROXY})"));
+    let agents = Config::default().labels(&format!(
+        "k8s-app in ({AGENT},{KUBE_PROXY},{FLANNEL},{STATIC_ROUTES})"
+    ));
     let kubernetes = Config::default().fields("metadata.name=kubernetes");
     let all = Config::default;
     let definitions = Api::<PartialObjectMeta<CustomResourceDefinition>>::all(client.clone());

@@ -11,7 +11,13 @@ use super::gates;
 /// Newest minor whose behaviour is known: what an image without a readable version is taken for.
 const NEWEST_MINOR: u32 = 37;
 
-/// HNS network `Calico` of a node.
+/// HNS network that Calico makes, and the node's own endpoint in it.
+const CALICO: &str = "Calico";
+const ENDPOINT: &str = "Calico_ep";
+/// The IPAM plugin that reserves a source VIP where nothing has one (rke2 `pkg/windows/flannel.go`).
+const HOST_LOCAL: &str = "host-local";
+
+/// Type of an HNS network.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Network {
     L2Bridge,
@@ -41,6 +47,8 @@ pub struct ProxyInput<'a> {
     /// Windows version, `10.0.<build>.<revision>`.
     pub kernel: &'a str,
     pub network: Option<Network>,
+    /// Name and type of the node's other HNS network.
+    pub other: Option<(&'a str, Network)>,
     /// Does HNS endpoint `Calico_ep` exist?
     pub endpoint: bool,
 }
@@ -88,16 +96,38 @@ fn script(input: &ProxyInput<'_>) -> Verdict {
 /// `could not find HNS network`.
 fn network(input: &ProxyInput<'_>) -> Verdict {
     refuse(
-        input.network.is_none(),
+        network_type(input).is_none(),
         Kind::Waits,
-        "waiting for HNS network Calico",
+        format!("waiting for HNS network {}", network_name(input)),
     )
+}
+
+/// `NewProxier`: the flag, else the environment; the image's own script sets the latter.
+fn network_name<'a>(input: &'a ProxyInput<'_>) -> &'a str {
+    let of_env = || input.env.get("KUBE_NETWORK").map_or("", String::as_str);
+    [flag(input, "network-name"), of_env()]
+        .into_iter()
+        .find(|name| !name.is_empty())
+        .unwrap_or(CALICO)
+}
+
+/// What the network it is told of is, if the node has it.
+fn network_type(input: &ProxyInput<'_>) -> Option<Network> {
+    let name = network_name(input);
+    if name == CALICO {
+        return input.network;
+    }
+    input
+        .other
+        .filter(|(other, _)| *other == name)
+        .map(|(_, network)| network)
 }
 
 /// The script waits for the endpoint whose address is the source VIP; it is made with the tunnel address
 /// (`createAndAttachVxlanHostEP`, `cni-plugin/pkg/dataplane/windows/dataplane_windows.go`).
 fn source_endpoint(input: &ProxyInput<'_>) -> Verdict {
-    let waits = input.network == Some(Network::Overlay) && !input.endpoint;
+    let calico = network_name(input) == CALICO;
+    let waits = calico && input.network == Some(Network::Overlay) && !input.endpoint;
     refuse(waits, Kind::Waits, "waiting for HNS endpoint Calico_ep")
 }
 
@@ -170,7 +200,7 @@ fn dsr_platform(input: &ProxyInput<'_>) -> Verdict {
 
 fn overlay_gate(input: &ProxyInput<'_>) -> Verdict {
     let enabled = gates::enabled(flag(input, "feature-gates"), "WinOverlay", input.minor);
-    let overlay = input.network == Some(Network::Overlay);
+    let overlay = network_type(input) == Some(Network::Overlay);
     refuse(
         overlay && !enabled,
         Kind::Exit,
@@ -184,20 +214,28 @@ fn source_vip(input: &ProxyInput<'_>) -> Verdict {
     let given = !flag(input, "source-vip").is_empty();
     let added = match &input.script {
         Script::Image => true,
-        Script::Mounted(text) => text.contains("--source-vip") && names_endpoint(text, input.env),
+        Script::Mounted(text) => {
+            let source = if network_name(input) == CALICO {
+                ENDPOINT
+            } else {
+                HOST_LOCAL
+            };
+            text.contains("--source-vip") && names(text, input.env, source)
+        }
         Script::Missing(_) => false,
     };
-    let overlay = input.network == Some(Network::Overlay);
+    let overlay = network_type(input) == Some(Network::Overlay);
     refuse(overlay && !given && !added, Kind::Exit, "source-vip flag not set")
 }
 
 /// By itself, or through a variable that holds the name.
-fn names_endpoint(script: &str, env: &Env) -> bool {
-    const ENDPOINT: &str = "Calico_ep";
-    script.contains(ENDPOINT)
+fn names(script: &str, env: &Env, what: &str) -> bool {
+    // The plugin's own name is in a script that may call it: whether it does, its environment says.
+    let literal = what == ENDPOINT && script.contains(what);
+    literal
         || env
             .iter()
-            .any(|(name, value)| value == ENDPOINT && mentions(script, name))
+            .any(|(name, value)| value == what && mentions(script, name))
 }
 
 fn dsr(input: &ProxyInput<'_>) -> bool {

@@ -49,6 +49,7 @@ fn verdict(spoil: impl FnOnce(&mut Case)) -> Verdict {
         cluster_ip: Some("10.96.0.1"),
         kernel: case.kernel,
         network: case.network,
+        other: Some(("flannel.4096", Network::Overlay)),
         endpoint: case.endpoint,
     })
 }
@@ -232,4 +233,22 @@ fn flags_are_found_in_any_wrapping() {
     for (name, value) in [("a", "2"), ("b", "true"), ("feature-gates", "A=true,B=false")] {
         assert_eq!(found[name], value);
     }
+}
+
+/// On flannel's overlay the address comes of host-local, if the script is told to ask it.
+#[test]
+fn source_vip_of_another_overlay() {
+    let on_flannel = |case: &mut Case| {
+        case.network = None;
+        case.args.push("--network-name=flannel.4096");
+        case.script = Script::Mounted(format!("{SCRIPT}if ($env:VIP_FROM) {{ host-local.exe }}"));
+    };
+    fails(Kind::Exit, "source-vip flag not set", on_flannel);
+    starts(|case| {
+        on_flannel(case);
+        case.env.insert("VIP_FROM".to_owned(), "host-local".to_owned());
+    });
+    fails(Kind::Waits, "waiting for HNS network cbr0", |case| {
+        case.args.push("--network-name=cbr0");
+    });
 }

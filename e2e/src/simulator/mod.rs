@@ -21,6 +21,7 @@ mod hostname_hash;
 pub(crate) mod ipam;
 mod kube_proxy;
 mod mishaps;
+mod network_agent;
 mod node;
 mod pod_status;
 mod selector;

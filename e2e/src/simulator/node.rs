@@ -10,13 +10,14 @@ use serde_json::json;
 use wn_api::calico::CalicoApi;
 
 use super::agent_run;
-use super::cache::{AGENT, Cache, KUBE_PROXY};
+use super::cache::{AGENT, Cache, FLANNEL, KUBE_PROXY, STATIC_ROUTES};
 use super::containers::{self, Resolved, Surroundings, Unresolved};
 use super::engine::Shared;
 use super::failure::{Failure, Kind};
 use super::faults::{self, Fault};
 use super::ipam;
 use super::kube_proxy::{self, Network, ProxyInput};
+use super::network_agent;
 use super::pod_status::{self, Outcome};
 
 /// What is remembered of a node between two looks.
@@ -24,6 +25,8 @@ use super::pod_status::{self, Outcome};
 pub struct Run {
     /// HNS network `Calico`: it outlives the agent that made it.
     pub network: Option<Network>,
+    /// Name and type of the HNS network that flannel or static routes made.
+    pub other: Option<(String, Network)>,
     /// Pods whose agent has started.
     pub started: BTreeSet<String>,
     /// What running containers were given when they started: a ConfigMap edited since does not reach them.
@@ -38,6 +41,7 @@ pub struct View {
     pub node: Arc<Node>,
     pub ip: Option<String>,
     pub agents: Vec<Arc<Pod>>,
+    network_agents: Vec<Arc<Pod>>,
     proxies: Vec<Arc<Pod>>,
     pub faults: BTreeSet<Fault>,
     pub run: Run,
@@ -57,6 +61,12 @@ pub async fn sync(shared: &Shared, name: &str) -> Result<(), Error> {
         shared.runs().insert(uid(&*view.node), view.run.clone());
         let (outcome, problem) = seen?;
         problems.extend(problem.map(|problem| format!("{AGENT}: {problem}")));
+        write(shared, &view, &pod, &outcome).await?;
+    }
+    for pod in view.network_agents.clone() {
+        let (outcome, problem) = network_agent::look(shared, &mut view, &pod);
+        problems.extend(problem.map(|problem| format!("{}: {problem}", pod.name_any())));
+        shared.runs().insert(uid(&*view.node), view.run.clone());
         write(shared, &view, &pod, &outcome).await?;
     }
     for pod in view.proxies.clone() {
@@ -80,6 +90,7 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
             .collect()
     };
     let (agents, proxies) = (of(AGENT), of(KUBE_PROXY));
+    let network_agents: Vec<_> = [FLANNEL, STATIC_ROUTES].into_iter().flat_map(of).collect();
     let known = shared.runs().get(&uid(&*node)).cloned();
     let mut run = known.unwrap_or_else(|| Run {
         network: network_of(&cache, &node),
@@ -88,16 +99,19 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
     // Another simulator may have run these pods before.
     let ready = agents
         .iter()
+        .chain(&network_agents)
         .chain(&proxies)
         .filter(|pod| pod_status::is_ready(pod));
     run.started.extend(ready.map(|pod| uid(&**pod)));
-    let live: BTreeSet<String> = agents.iter().chain(&proxies).map(|pod| uid(&**pod)).collect();
+    let all = agents.iter().chain(&network_agents).chain(&proxies);
+    let live: BTreeSet<String> = all.map(|pod| uid(&**pod)).collect();
     run.started.retain(|pod| live.contains(pod));
     run.given.retain(|pod, _| live.contains(pod));
     Some(View {
         ip: internal_ip(&node),
         node,
         agents,
+        network_agents,
         proxies,
         faults: shared.faults().of(name),
         run,
@@ -140,6 +154,11 @@ fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
         cluster_ip: cluster_ip.as_deref(),
         kernel: info.map_or("", |info| info.kernel_version.as_str()),
         network: view.run.network,
+        other: view
+            .run
+            .other
+            .as_ref()
+            .map(|(name, network)| (name.as_str(), *network)),
         endpoint: has_tunnel(&view.node),
     });
     match verdict {
@@ -201,6 +220,11 @@ pub fn given(
             message,
         })),
     }
+}
+
+/// Has the pod's files read anew: a mounted ConfigMap changes under a running container.
+pub fn reread(view: &mut View, pod: &Pod) {
+    view.run.given.remove(&uid(pod));
 }
 
 /// A container that did not stay up is started again, and then reads everything anew.

@@ -91,7 +91,13 @@ pub mod network_agent {
     pub const STATIC_ROUTES_DAEMON_SET: &str = "static-routes-windows";
     pub const STATIC_ROUTES_CONFIG_MAP: &str = "static-routes-windows-scripts";
     pub const STATIC_ROUTES_SERVICE_ACCOUNT: &str = "static-routes-windows";
+    /// Which node has which pod CIDR and address: the pods follow it as it changes.
+    pub const STATIC_ROUTES_NODES: &str = "static-routes-windows-nodes";
+    pub const NODES_KEY: &str = "nodes";
     pub const SCRIPT_KEY: &str = "start.ps1";
+    pub const CNI_KEY: &str = "cni.conf";
+    pub const FLANNEL_CONTAINER: &str = "kube-flannel";
+    pub const STATIC_ROUTES_CONTAINER: &str = "static-routes";
 }
 
 /// flannel's own objects.
@@ -99,6 +105,17 @@ pub mod flannel {
     pub const NAMESPACE: &str = "kube-flannel";
     pub const CONFIG_MAP: &str = "kube-flannel-cfg";
     pub const NET_CONF_KEY: &str = "net-conf.json";
+    /// What flannel of a Node says of its backend, as JSON (flannel `pkg/subnet/kube/annotations.go`).
+    pub const BACKEND_DATA: &str = "flannel.alpha.coreos.com/backend-data";
+}
+
+/// Objects of Amazon's VPC CNI on EKS.
+pub mod eks {
+    pub const CONFIG_MAP: &str = "amazon-vpc-cni";
+    /// Key of the ConfigMap that has the resource controller in the control plane serve Windows nodes.
+    pub const WINDOWS_IPAM: &str = "enable-windows-ipam";
+    /// Addresses for pods that the resource controller announces on a Windows Node.
+    pub const ADDRESSES: &str = "vpc.amazonaws.com/PrivateIPv4Address";
 }
 
 pub mod kube_proxy {

@@ -127,6 +127,31 @@ node_reasons! {
         "Pod condition Ready; within its time this is Progressing",
         "read the log of container felix",
         "Calico felix/daemon, health endpoint" }
+    PodCIDRMissing { Failing,
+        "The Node has no range of pod addresses, so its pods get none.",
+        "Node spec.podCIDR",
+        "let kube-controller-manager run with --allocate-node-cidrs and --cluster-cidr, or join the node with a podCIDR",
+        "flannel pkg/subnet/kube/kube.go: node pod cidr not assigned; kubernetes.io: kube-controller-manager" }
+    NetworkAgentNotScheduled { Failing,
+        "No pod of the network agent runs on the node.",
+        "no Pod k8s-app=kube-flannel-windows or static-routes-windows with this spec.nodeName",
+        "see the events of the DaemonSet, and spec.networkAgent.tolerations",
+        "kubernetes.io: DaemonSet, taints and tolerations" }
+    NetworkAgentImagePullFailed { Failing,
+        "The image of the network agent cannot be pulled.",
+        "Pod status: the container waits with ErrImagePull, ImagePullBackOff or InvalidImageName",
+        "check spec.networkAgent.image and imagePullSecrets: docs/images.md has the recipe of the image",
+        "kubernetes.io: Images, ImagePullBackOff" }
+    NetworkAgentCrashLooping { Failing,
+        "The network agent starts and ends again and again.",
+        "Pod status: CrashLoopBackOff, or three restarts with the last within ten minutes",
+        "read the last message of the container, and its log with kubectl logs --previous",
+        "kubernetes.io: Pod lifecycle, container restart policy" }
+    NetworkAgentNotReady { Failing,
+        "The network agent runs and is not ready: the node's HNS network is not set up.",
+        "Pod condition Ready; within its time this is Progressing",
+        "read the log of the network agent's container",
+        "flannel main.go, healthz" }
     KubeProxyNotScheduled { Failing,
         "No pod of kube-proxy runs on the node.",
         "no Pod k8s-app=kube-proxy-windows with this spec.nodeName",
@@ -143,14 +168,14 @@ node_reasons! {
         "remove the gate from spec.kubeProxy.featureGates, or the version that does not know it",
         "Kubernetes pkg/features/kube_features.go; cmd/kube-proxy" }
     KubeProxyNoSourceVIP { Failing,
-        "kube-proxy has no source VIP: HNS endpoint Calico_ep is not there.",
+        "kube-proxy has no source VIP: HNS endpoint Calico_ep is not there, or host-local reserved no address.",
         "termination message: source-vip flag not set",
-        "look at Calico's node agent on this node: it makes the endpoint",
+        "look at the agent that networks this node: it makes the endpoint, or the network whose subnet the address is of",
         "Kubernetes pkg/proxy/winkernel/proxier.go; kubernetes/kubernetes#78338" }
     KubeProxyNoHNSNetwork { Failing,
         "kube-proxy does not find the HNS network.",
         "termination message: could not find HNS network",
-        "look at Calico's node agent on this node: it makes the network",
+        "look at the agent that networks this node: it makes the network",
         "Kubernetes pkg/proxy/winkernel/proxier.go" }
     KubeProxyNoHostMAC { Failing,
         "kube-proxy does not find the network adapter of the node's address.",

@@ -104,6 +104,18 @@ reasons! {
     NodesNotReady,
     /// The network type, or the way it is used, has no need of it.
     NotApplicable,
+    /// Linux nodes use the network that would change; see `whenInUse`.
+    NetworkInUse,
+    /// A change takes effect when programs of someone else's have been restarted.
+    RestartNeeded,
+    /// A Node has no range of pod addresses in `spec.podCIDR`.
+    PodCIDRMissing,
+    /// Two Nodes have overlapping ranges of pod addresses.
+    PodCIDRConflict,
+    /// Nodes that reach each other's pods by routes are not on one layer 2 network.
+    NotL2Adjacent,
+    /// The platform lacks something that its networking needs on Windows nodes.
+    PrerequisiteMissing,
     /// Calico for Windows does not support the platform.
     PlatformUnsupported,
     /// The API server's minor has no HostProcess containers.
@@ -118,10 +130,6 @@ reasons! {
     BGPDisabled,
     /// Linux nodes speak BGP, and the network type is an overlay, which has no use for it on Windows.
     BGPWithVXLAN,
-    /// Nodes without a common L2 network, and nothing that would route between them.
-    NotL2Adjacent,
-    /// A Windows node has no pod CIDR, of which its pods should get addresses.
-    PodCIDRMissing,
     /// Something limits Windows nodes: see status.advisories.
     AdvisoriesFound,
     /// The CR is being deleted and the cluster is given back.
@@ -132,6 +140,9 @@ reasons! {
 pub mod events {
     pub const DRIFT_REPAIRED: &str = "DriftRepaired";
     pub const CALICO_PATCHED: &str = "CalicoPatched";
+    /// The network's own configuration, where that is not Calico's.
+    pub const NETWORK_PATCHED: &str = "NetworkPatched";
+    pub const NETWORK_RESTORED: &str = "NetworkRestored";
     pub const CALICO_RESTORED: &str = "CalicoRestored";
     pub const NOT_RESTORED: &str = "NotRestored";
     pub const CONTESTED: &str = "Contested";

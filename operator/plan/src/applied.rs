@@ -16,6 +16,8 @@ pub struct Applied {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Part {
     Calico,
+    /// The network's own configuration, where that is not Calico's.
+    Network,
     NodeAgent,
     NetworkAgent,
     KubeProxy,

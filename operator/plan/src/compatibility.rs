@@ -86,7 +86,7 @@ fn versions() -> Row {
 fn network_type(type_: NetworkType) -> Row {
     let spec = WindowsNodeConfigSpec::minimal(type_);
     let networks = matches!(network::of(type_).calico(), CalicoRole::Networking(_));
-    let state = if networks || standing::network_agent(&spec) == Standing::Managed {
+    let state = if networks || standing::network_agent(&spec, &Observed::default()) == Standing::Managed {
         State::Works
     } else {
         State::Checked

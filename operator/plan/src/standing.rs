@@ -4,6 +4,8 @@
 use wn_api::names::{kube_proxy, node_agent};
 use wn_api::spec::{Management, WindowsNodeConfigSpec};
 
+use crate::calico;
+use crate::network::{self, CalicoRole};
 use crate::observed::{App, Observed};
 use crate::platform::{self, Behaviour};
 use crate::tigera::{self, Turn};
@@ -31,7 +33,7 @@ impl Standing {
 }
 
 pub fn node_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing {
-    decide(
+    let standing = decide(
         spec.node_agent.management,
         "spec.nodeAgent.management",
         || match tigera::turn(spec, observed) {
@@ -40,17 +42,47 @@ pub fn node_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing
             Turn::NoOperator => foreign(observed, App::NodeAgent, node_agent::DAEMON_SET)
                 .or_else(|| platform_runs(spec, observed, "the Calico agent", |b| b.node_agent)),
         },
+    );
+    let option = network::of(spec.network.type_);
+    let policy_only = matches!(option.calico(), CalicoRole::Policy { .. });
+    let absent = calico::api::form(&observed.calico).is_none();
+    if policy_only && absent && standing == Standing::Managed {
+        return Standing::NotNeeded {
+            why: format!(
+                "network type {} does without Calico, which is not installed: nothing enforces network policy on Windows nodes",
+                spec.network.type_.as_str()
+            ),
+        };
+    }
+    standing
+}
+
+/// What Calico or the platform networks has no use for another agent.
+pub fn network_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing {
+    let Some(agent) = network::of(spec.network.type_).agent() else {
+        return Standing::NotNeeded {
+            why: format!("network type {} needs none", spec.network.type_.as_str()),
+        };
+    };
+    decide(
+        spec.network_agent.management,
+        "spec.networkAgent.management",
+        || {
+            foreign(observed, App::NetworkAgent, agent.daemon_set())
+                .or_else(|| platform_runs(spec, observed, "the network", |b| b.node_agent))
+        },
     )
 }
 
-/// The types that Calico networks have no use for another agent.
-pub fn network_agent(spec: &WindowsNodeConfigSpec) -> Standing {
-    Standing::NotNeeded {
-        why: format!("network type {} needs none", spec.network.type_.as_str()),
-    }
-}
-
 pub fn kube_proxy(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing {
+    if network::of(spec.network.type_).hns_network(observed).is_none() {
+        return Standing::External {
+            by: format!(
+                "with network type {} the platform runs kube-proxy",
+                spec.network.type_.as_str()
+            ),
+        };
+    }
     decide(spec.kube_proxy.management, "spec.kubeProxy.management", || {
         foreign(observed, App::KubeProxy, kube_proxy::DAEMON_SET)
             .or_else(|| platform_runs(spec, observed, "kube-proxy", |b| b.kube_proxy))
@@ -82,7 +114,9 @@ fn foreign(observed: &Observed, app: App, our_name: &str) -> Option<String> {
     let daemon_sets = observed.daemon_sets.iter();
     let mut others = daemon_sets.filter(|((namespace, name), facts)| {
         let place = namespace == &observed.namespace && name == our_name;
-        facts.app == app && !(facts.ours && place)
+        // A network agent of ours under another name is of another network type, and goes.
+        let former = app == App::NetworkAgent && namespace == &observed.namespace;
+        facts.app == app && !(facts.ours && (place || former))
     });
     others
         .next()

@@ -62,6 +62,7 @@ fn works() -> World {
             ipam: wn_api::spec::Ipam::CalicoIpam,
             agent: run.clone(),
             proxy: run,
+            network_agent: Run::default(),
             kubernetes: Some(Version::new(1, 36, 3)),
             dsr: true,
             vni: 4096,

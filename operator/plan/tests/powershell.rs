@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use tree_sitter::{Node, Parser, Tree};
 
@@ -14,35 +13,56 @@ const AUTOMATIC: &[&str] = &["_", "args", "false", "lastexitcode", "null", "true
 const PREFERENCES: &[&str] = &["erroractionpreference"];
 /// Commands a script may call: PowerShell's own that every supported Windows has, and those of `hns.psm1`.
 const COMMANDS: &[&str] = &[
+    "attach-hnshostendpoint",
+    "convertfrom-json",
     "convertto-json",
+    "copy-item",
+    "foreach-object",
+    "get-childitem",
+    "get-content",
     "get-date",
+    "get-filehash",
     "get-hnsendpoint",
     "get-hnsnetwork",
     "get-hnspolicylist",
+    "get-netipaddress",
+    "get-netroute",
     "import-module",
+    "new-hnsendpoint",
+    "new-hnsnetwork",
+    "new-item",
+    "new-netroute",
+    "out-string",
+    "remove-hnsnetwork",
     "remove-hnspolicylist",
+    "remove-item",
+    "remove-netroute",
     "select-object",
     "set-content",
+    "set-netipinterface",
+    "sort-object",
+    "split-path",
     "start-sleep",
     "test-path",
     "where-object",
     "write-host",
 ];
 /// Programs a script may start.
-const PROGRAMS: &[&str] = &["\"$root/kube-proxy/kube-proxy.exe\"", "$find"];
+const PROGRAMS: &[&str] = &[
+    "\"$root/kube-proxy/kube-proxy.exe\"",
+    "\"$root/flannel/flanneld.exe\"",
+    "\"$env:CNI_BIN_DIR/host-local.exe\"",
+    "$find",
+];
 
-fn scripts() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts");
-    let folders = std::fs::read_dir(root)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
-    let files = folders.flat_map(|dir| std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()));
-    let mut all: Vec<_> = files
-        .filter(|file| file.extension().is_some_and(|e| e == "ps1"))
-        .collect();
-    all.sort();
-    assert!(!all.is_empty());
-    all
+/// The start script of every DaemonSet, as its ConfigMap has it.
+fn scripts() -> [(&'static str, &'static str); 3] {
+    use wn_plan::workload::{kube_proxy, network_agent};
+    [
+        ("kube-proxy", kube_proxy::SCRIPT),
+        ("kube-flannel", network_agent::FLANNEL_SCRIPT),
+        ("static-routes", network_agent::STATIC_ROUTES_SCRIPT),
+    ]
 }
 
 fn parse(text: &str) -> Tree {
@@ -116,7 +136,8 @@ fn unassigned(source: &str) -> Vec<String> {
         let Some(name) = variable(node, source) else {
             continue;
         };
-        if has_ancestor(node, "script_parameter") || is_assigned(node, source) {
+        let counted = node.parent().is_some_and(|p| p.kind() == "foreach_statement");
+        if has_ancestor(node, "script_parameter") || counted || is_assigned(node, source) {
             known.insert(name);
         } else if !known.contains(&name) {
             unknown.push(format!("{}: ${name}", node.start_position().row + 1));
@@ -148,11 +169,10 @@ fn foreign_commands(source: &str) -> Vec<String> {
 
 #[test]
 fn scripts_are_sound() {
-    for script in scripts() {
-        let source = std::fs::read_to_string(&script).unwrap();
-        assert_eq!(syntax_errors(&source), [""; 0], "{}", script.display());
-        assert_eq!(unassigned(&source), [""; 0], "{}", script.display());
-        assert_eq!(foreign_commands(&source), [""; 0], "{}", script.display());
+    for (name, source) in scripts() {
+        assert_eq!(syntax_errors(source), [""; 0], "{name}");
+        assert_eq!(unassigned(source), [""; 0], "{name}");
+        assert_eq!(foreign_commands(source), [""; 0], "{name}");
         assert!(
             source.is_ascii(),
             "Windows PowerShell 5.1 reads a file without BOM as ANSI"
@@ -172,27 +192,45 @@ fn the_checks_see_what_they_should() {
     );
 }
 
-/// The script reads the variables the DaemonSet sets, and no others.
+/// Each script reads the variables its DaemonSet sets, and no others.
 #[test]
 fn the_variables_are_those_of_the_pod() {
-    let source = scripts()
-        .iter()
-        .map(|script| std::fs::read_to_string(script).unwrap())
-        .collect::<String>();
-    let tree = parse(&source);
-    let read: BTreeSet<_> = nodes(&tree)
-        .into_iter()
-        .filter(|node| node.kind() == "variable")
-        .filter_map(|node| text(node, &source).strip_prefix("$env:"))
-        .collect();
-    let expected = [
-        "CONTAINER_SANDBOX_MOUNT_POINT",
-        "HNS_WAIT_SECONDS",
-        "KUBERNETES_SERVICE_HOST",
-        "KUBERNETES_SERVICE_PORT",
-        "KUBE_NETWORK",
-        "NODENAME",
-        "SOURCE_VIP_ENDPOINT",
-    ];
-    assert_eq!(read, BTreeSet::from(expected));
+    for (name, source) in scripts() {
+        let tree = parse(source);
+        let used: BTreeSet<_> = nodes(&tree)
+            .into_iter()
+            .filter(|node| node.kind() == "variable" && !is_assigned(*node, source))
+            .filter_map(|node| text(node, source).strip_prefix("$env:"))
+            .filter(|variable| !OF_WINDOWS.contains(variable))
+            .collect();
+        assert_eq!(used, variables(name), "{name}");
+    }
+}
+
+/// Set by containerd, and by Windows.
+const OF_WINDOWS: [&str; 2] = ["CONTAINER_SANDBOX_MOUNT_POINT", "SystemDrive"];
+
+/// What the pods of a script have, over all network types.
+fn variables(script: &str) -> BTreeSet<&'static str> {
+    let api = ["KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"];
+    let own: &[&str] = match script {
+        "kube-proxy" => &[
+            "CNI_BIN_DIR",
+            "HNS_WAIT_SECONDS",
+            "KUBE_NETWORK",
+            "NETWORK_AGENT",
+            "NODENAME",
+            "SOURCE_VIP_ENDPOINT",
+            "SOURCE_VIP_IPAM",
+        ],
+        "kube-flannel" => &["CNI_BIN_DIR", "CNI_CONF_DIR", "NODE_IP"],
+        _ => &[
+            "CNI_BIN_DIR",
+            "CNI_CONF_DIR",
+            "HNS_NETWORK",
+            "NODENAME",
+            "NODE_IP",
+        ],
+    };
+    own.iter().chain(&api).copied().collect()
 }

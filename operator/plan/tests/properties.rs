@@ -125,7 +125,7 @@ fn specs() -> impl Strategy<Value = String> {
     )
         .prop_map(|(network, affinity, policy, in_use, conflicts, management, mode)| {
             format!(
-                "{{mode: {mode}, network: {{type: {network}}}, nodeAgent: {{management: {management}}}, calico: {{strictAffinity: \
+                "{{mode: {mode}, network: {{type: {network}}}, networkAgent: {{image: {{repository: x/agent, tag: t}}}}, nodeAgent: {{management: {management}}}, calico: {{strictAffinity: \
                  {affinity}, conflicts: {conflicts}, encapsulation: {{policy: {policy}, whenInUse: {in_use}}}}}}}"
             )
         })

@@ -136,7 +136,10 @@ fn node_agent_in_full() {
             let workload = agent(&CALICO, api, network);
             let name = format!("node_agent_{}_{}", network.as_str(), api.version());
             assert_yaml_snapshot!(format!("{name}_daemon_set"), workload.daemon_set);
-            assert_snapshot!(format!("{name}_cni"), workload.config_map.data.unwrap()["config"]);
+            assert_snapshot!(
+                format!("{name}_cni"),
+                workload.config_map.unwrap().data.unwrap()["config"]
+            );
         }
     }
 }
@@ -181,7 +184,10 @@ fn every_option() {
     let around = around(NetworkType::CalicoVxlan);
     let agent = node_agent(&agent, &CALICO, CalicoApi::V1, &around);
     assert_yaml_snapshot!("every_option_node_agent", agent.daemon_set);
-    assert_snapshot!("every_option_cni", agent.config_map.data.unwrap()["config"]);
+    assert_snapshot!(
+        "every_option_cni",
+        agent.config_map.unwrap().data.unwrap()["config"]
+    );
     let proxy = kube_proxy(&proxy, &Version::new(1, 32, 0), true, &around);
     assert_yaml_snapshot!("every_option_kube_proxy", proxy.daemon_set);
 }
@@ -288,11 +294,10 @@ fn every_variant_is_a_sound_host_process_pod() {
                 assert!(volumes.contains(&&mount.name), "{}", mount.name);
             }
         }
-        assert_eq!(workload.config_map.metadata.labels, daemon_set.metadata.labels);
-        assert_eq!(
-            workload.config_map.metadata.namespace,
-            daemon_set.metadata.namespace
-        );
+        for map in workload.config_map.iter().chain(&workload.followed) {
+            assert_eq!(map.metadata.labels, daemon_set.metadata.labels);
+            assert_eq!(map.metadata.namespace, daemon_set.metadata.namespace);
+        }
         let template = &daemon_set.spec.as_ref().unwrap().template;
         let meta = template.metadata.as_ref().unwrap();
         let selector = daemon_set
@@ -365,7 +370,7 @@ fn cni_configuration_is_json_after_the_installers_replacements() {
         ("__NODENAME_FILE__", "c:/var/run/calico/nodename"),
     ];
     for workload in every_variant() {
-        let data = workload.config_map.data.unwrap();
+        let data = workload.config_map.unwrap().data.unwrap();
         let Some(text) = data.get("config") else { continue };
         let text = replacements
             .iter()

@@ -35,6 +35,15 @@ impl Error {
         }
     }
 
+    /// As when the API server refuses a version that is not the newest.
+    pub fn stale(what: &str) -> Self {
+        Self::Refused {
+            what: what.to_owned(),
+            code: 409,
+            message: "it changed meanwhile".to_owned(),
+        }
+    }
+
     /// What was decided on is no longer what is stored: not a failure, a reason to look again.
     pub const fn is_stale(&self) -> bool {
         matches!(self, Self::Refused { code: 409, .. })

@@ -9,7 +9,7 @@ use wn_api::calico::ConfigKind;
 use wn_api::reasons::events;
 use wn_api::spec::{DeletionPolicy, Mode};
 use wn_api::status::Original;
-use wn_plan::calico::{api, restore};
+use wn_plan::calico::{FieldId, api, restore};
 use wn_plan::status::{self, describe};
 
 use crate::apply;
@@ -109,14 +109,12 @@ async fn restore(
 /// Gives Calico back; `Some` says what it has to wait for.
 async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Option<String>, Error> {
     let originals = originals(config);
-    let (served, paused) = context
-        .world
-        .read(|o| (api::form(&o.calico).is_some(), api::pause(&o.calico).is_some()));
-    let beside = originals.iter().any(|o| o.kind == ConfigKind::Installation);
-    if originals.is_empty() || !(served || beside) {
+    // What is not served is not there to be given back, which the restoration sees.
+    let paused = context.world.read(|o| api::pause(&o.calico).is_some());
+    if originals.is_empty() {
         return Ok(None);
     }
-    if paused {
+    if paused && originals.iter().any(|o| ConfigKind::OF_CALICO.contains(&o.kind)) {
         return Ok(Some(
             "Calico must not be written now (migration, or datastore not ready): waiting to give it back"
                 .to_owned(),
@@ -126,10 +124,7 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
     for write in &restoration.writes {
         apply::write_calico(context, write).await?;
         let changes = write.changes.iter().map(describe).collect::<Vec<_>>().join("; ");
-        context
-            .events
-            .normal(config, events::CALICO_RESTORED, changes)
-            .await;
+        context.events.normal(config, restored(write.kind), changes).await;
     }
     for left in restoration.left {
         context
@@ -138,6 +133,13 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
             .await;
     }
     Ok(None)
+}
+
+const fn restored(kind: ConfigKind) -> &'static str {
+    match kind {
+        ConfigKind::FlannelConfiguration => events::NETWORK_RESTORED,
+        _ => events::CALICO_RESTORED,
+    }
 }
 
 fn originals(config: &WindowsNodeConfig) -> &[Original] {
@@ -156,10 +158,8 @@ async fn surrender(context: &Context, config: &WindowsNodeConfig, why: &str) {
     {
         let previous = wn_plan::calico::shown(original.previous.as_ref());
         let note = format!(
-            "{} {} spec.{} could not be given back ({why}): its value was {previous}",
-            original.kind.as_str(),
-            original.name,
-            original.field
+            "{} could not be given back ({why}): its value was {previous}",
+            FieldId::of(original)
         );
         context.events.warning(config, events::NOT_RESTORED, note).await;
     }

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use wn_api::WindowsNodeConfig;
+use wn_api::calico::ConfigKind;
 use wn_api::names;
 use wn_api::reasons::{Reason, conditions, events};
 use wn_api::status::WindowsNodeConfigStatus;
@@ -136,10 +137,11 @@ pub async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan
         });
         let repaired = repaired.collect::<Vec<_>>().join("; ");
         let patched = first.into_iter().map(describe).collect::<Vec<_>>().join("; ");
-        for (reason, note) in [
-            (events::DRIFT_REPAIRED, repaired),
-            (events::CALICO_PATCHED, patched),
-        ] {
+        let first = match write.kind {
+            ConfigKind::FlannelConfiguration => events::NETWORK_PATCHED,
+            _ => events::CALICO_PATCHED,
+        };
+        for (reason, note) in [(events::DRIFT_REPAIRED, repaired), (first, patched)] {
             if !note.is_empty() {
                 context.events.normal(config, reason, note).await;
             }
@@ -160,6 +162,7 @@ pub async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan
         .calico
         .findings
         .iter()
+        .chain(&plan.network)
         .filter_map(|f| Some((finding_event(f.reason)?, &f.message)))
         .collect();
     // A config made anew, and a finding that went and came again, are news.

@@ -1,59 +1,47 @@
 # Starts kube-proxy in a HostProcess container. Its arguments are decided by the operator; this script adds what
 # only the node knows: its name, its address in the HNS network, and where the pod's credentials are.
 
-$ErrorActionPreference = 'Stop'
-
-# Volumes are below this folder with and without bind mounts (containerd 1.6 and 1.7).
-$root = $env:CONTAINER_SANDBOX_MOUNT_POINT.TrimEnd('\', '/').Replace('\', '/')
-
-# One line that says why, where `kubectl describe pod` shows it, then an exit code the kubelet restarts on.
-function Stop-WithMessage([string] $message) {
-    $terminationLog = "$root/dev/termination-log"
-    if (Test-Path -LiteralPath $terminationLog) {
-        Set-Content -LiteralPath $terminationLog -Value $message -Encoding ascii -ErrorAction SilentlyContinue
-    }
-    [Console]::Error.WriteLine($message)
-    exit 1
+# Asks the IPAM plugin of the pods for an address of the network's subnet that no pod gets.
+function Invoke-HostLocal([string] $command, [string] $request) {
+    $env:CNI_COMMAND = $command
+    $env:CNI_CONTAINERID = 'kube-proxy'
+    $env:CNI_NETNS = 'none'
+    $env:CNI_IFNAME = 'source-vip'
+    $env:CNI_PATH = $env:CNI_BIN_DIR
+    $answer = $request | & "$env:CNI_BIN_DIR/host-local.exe"
+    if ($LASTEXITCODE -ne 0) { Stop-WithMessage "host-local $command of kube-proxy's source VIP failed: $answer" }
+    return $answer
 }
 
-# Returns what $find returns as soon as it returns something; ends the script at the deadline.
-function Wait-ForHns([scriptblock] $find, [datetime] $deadline, [string] $message) {
-    while ((Get-Date) -lt $deadline) {
-        # HNS restarts while the agent builds its networks: an error is a reason to ask again.
-        try { $found = & $find } catch { $found = $null }
-        if ($found) { return $found }
-        Start-Sleep -Seconds 1
+# The plugin refuses to give the same container a second address, and a new one at each start would leave rules of the old
+# one behind: what it gave is remembered together with its subnet, and used while subnet and reservation are the same.
+function Get-ReservedAddress([string] $networkName) {
+    $store = "$env:SystemDrive/var/lib/cni/networks"
+    $memory = "$env:SystemDrive/var/lib/kube-proxy-windows/source-vip.json"
+    $network = Get-HnsNetwork | Where-Object Name -EQ $networkName | Select-Object -First 1
+    $subnet = @($network.Subnets)[0].AddressPrefix
+    if (-not $subnet) { Stop-WithMessage "HNS network $networkName has no subnet to take kube-proxy's source VIP from" }
+    if (Test-Path -LiteralPath $memory) {
+        $known = Get-Content -Raw -LiteralPath $memory | ConvertFrom-Json
+        $reserved = Test-Path -LiteralPath "$store/$networkName/$($known.address)"
+        if ($known.subnet -eq $subnet -and $reserved) { return $known.address }
     }
-    Stop-WithMessage $message
+    # The name is that of the pods' network: one name, one list of reservations.
+    $request = ConvertTo-Json -Compress -Depth 6 -InputObject @{
+        cniVersion = '0.3.1'
+        name       = $networkName
+        ipam       = @{ type = 'host-local'; ranges = @(, @(@{ subnet = $subnet })); dataDir = $store }
+    }
+    $null = Invoke-HostLocal 'DEL' $request
+    $answer = Invoke-HostLocal 'ADD' $request | Out-String | ConvertFrom-Json
+    $address = @($answer.ips)[0].address.Split('/')[0]
+    $null = New-Item -ItemType Directory -Force -Path (Split-Path -Parent $memory)
+    ConvertTo-Json -Compress -InputObject @{ subnet = $subnet; address = $address } |
+        Set-Content -LiteralPath $memory -Encoding ascii
+    return $address
 }
 
-# A file of the token, not the token: the kubelet renews it.
-function Write-Kubeconfig([string] $path) {
-    $account = "$root/var/run/secrets/kubernetes.io/serviceaccount"
-    $apiHost = $env:KUBERNETES_SERVICE_HOST
-    if ($apiHost.Contains(':')) { $apiHost = "[$apiHost]" }
-    $kubeconfig = @{
-        apiVersion        = 'v1'
-        kind              = 'Config'
-        'current-context' = 'default'
-        clusters          = @(@{
-            name    = 'default'
-            cluster = @{
-                server                  = "https://${apiHost}:$env:KUBERNETES_SERVICE_PORT"
-                'certificate-authority' = "$account/ca.crt"
-            }
-        })
-        users             = @(@{ name = 'default'; user = @{ tokenFile = "$account/token" } })
-        contexts          = @(@{ name = 'default'; context = @{ cluster = 'default'; user = 'default' } })
-    }
-    ConvertTo-Json -InputObject $kubeconfig -Depth 5 | Set-Content -LiteralPath $path -Encoding ascii
-}
-
-# The process's own command line, not $args: PowerShell splits `--name=address:port` at the colon.
-$commandLine = [Environment]::GetCommandLineArgs()
-$file = [Array]::IndexOf($commandLine, '-File')
-if ($file -lt 0) { Stop-WithMessage 'start.ps1 must be run by powershell.exe -File' }
-$arguments = @($commandLine | Select-Object -Skip ($file + 2))
+$arguments = @(Get-GivenArguments)
 
 try {
     Import-Module "$root/kube-proxy/hns.psm1" -Force -DisableNameChecking
@@ -65,7 +53,7 @@ try {
     Write-Host "Waiting up to $seconds s for HNS network $networkName"
     $null = Wait-ForHns { Get-HnsNetwork | Where-Object Name -EQ $networkName } $deadline (
         "HNS network $networkName did not appear within $seconds s: " +
-        'see the node agent on this node (DaemonSet calico-node-windows, container node)')
+        "see the agent that makes it on this node ($env:NETWORK_AGENT)")
 
     $endpointName = $env:SOURCE_VIP_ENDPOINT
     if ($endpointName) {
@@ -74,9 +62,10 @@ try {
             Get-HnsEndpoint | Where-Object Name -EQ $endpointName | Select-Object -First 1 -ExpandProperty IPAddress
         } $deadline (
             "HNS endpoint $endpointName did not appear within $seconds s: " +
-            'see the node agent on this node (DaemonSet calico-node-windows, container node)')
+            "see the agent that makes it on this node ($env:NETWORK_AGENT)")
         $arguments += "--source-vip=$sourceVip"
     }
+    if ($env:SOURCE_VIP_IPAM) { $arguments += "--source-vip=$(Get-ReservedAddress $networkName)" }
 
     $kubeconfigPath = "$root/kube-proxy/kubeconfig.json"
     Write-Kubeconfig $kubeconfigPath

@@ -18,6 +18,7 @@ mod writes;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use wn_api::calico::{CalicoApi, ConfigKind};
+use wn_api::names::flannel;
 use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
@@ -25,6 +26,7 @@ use wn_api::status::Original;
 pub use desired::{Desired, is_met, vni};
 
 use crate::finding::Finding;
+use crate::network::{self, CalicoRole, NetworkOption};
 use crate::observed::Observed;
 use contest::Contests;
 
@@ -37,6 +39,15 @@ pub struct FieldId {
 }
 
 impl FieldId {
+    /// The field an original was written down for.
+    pub fn of(original: &Original) -> Self {
+        Self {
+            kind: original.kind,
+            name: original.name.clone(),
+            field: original.field.clone(),
+        }
+    }
+
     /// Is this the field an original was written down for?
     pub fn is_of(&self, original: &Original) -> bool {
         original.kind == self.kind && original.name == self.name && original.field == self.field
@@ -45,7 +56,17 @@ impl FieldId {
 
 impl std::fmt::Display for FieldId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} spec.{}", self.kind.as_str(), self.name, self.field)
+        match self.kind {
+            ConfigKind::FlannelConfiguration => write!(
+                f,
+                "ConfigMap {}/{} {} {}",
+                flannel::NAMESPACE,
+                self.name,
+                flannel::NET_CONF_KEY,
+                self.field
+            ),
+            _ => write!(f, "{} {} spec.{}", self.kind.as_str(), self.name, self.field),
+        }
     }
 }
 
@@ -106,6 +127,10 @@ pub struct CalicoPlan {
     pub revisit: Option<Timestamp>,
     /// Agents may be started: Calico is, or will be after `writes`, what they need.
     pub fit_for_agents: bool,
+    /// Calico networks nothing here: its own configuration is nobody's concern.
+    pub policy_only: bool,
+    /// What of the network's own configuration, which is not Calico's, is not as it must be.
+    pub of_network: Vec<Finding>,
 }
 
 /// Decides on every field of Calico for a spec that is valid.
@@ -116,6 +141,10 @@ pub fn plan(
     now: Timestamp,
 ) -> CalicoPlan {
     let held = held_originals(observed);
+    let option = network::of(spec.network.type_);
+    if let CalicoRole::Policy { .. } = option.calico() {
+        return beside(option, spec, observed, contests, held, now);
+    }
     let Some(form) = api::form(&observed.calico) else {
         return blocked(None, held, Reason::CalicoNotInstalled, NOT_INSTALLED.to_owned());
     };
@@ -133,13 +162,46 @@ pub fn plan(
         given_up: judged.given_up,
         revisit: judged.revisit,
         writes,
+        ..CalicoPlan::default()
+    }
+}
+
+/// Where Calico only enforces policy, the fields of whatever networks the nodes are set instead of Calico's.
+fn beside(
+    option: &dyn NetworkOption,
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    contests: &Contests,
+    held: Vec<Original>,
+    now: Timestamp,
+) -> CalicoPlan {
+    let form = api::form(&observed.calico);
+    let fields = option.settings(observed);
+    let judged = match network::flannel::held(spec, observed, &fields) {
+        Some(finding) => ownership::Judged {
+            findings: vec![finding],
+            ..ownership::Judged::default()
+        },
+        None => ownership::judge_fields(fields, spec, observed, &held, contests, now),
+    };
+    CalicoPlan {
+        form,
+        writes: writes::writes(&judged, observed, &held),
+        originals: originals::next(&held, &judged, observed),
+        fit_for_agents: form.is_some() && api::pause(&observed.calico).is_none(),
+        policy_only: true,
+        of_network: judged.findings,
+        given_up: judged.given_up,
+        revisit: judged.revisit,
+        findings: Vec::new(),
     }
 }
 
 const NOT_INSTALLED: &str = "neither crd.projectcalico.org nor projectcalico.org defines FelixConfiguration: install Calico; \
                              nothing else is needed, the operator notices";
 
-fn held_originals(observed: &Observed) -> Vec<Original> {
+/// What is to be given back, as stored.
+pub fn held_originals(observed: &Observed) -> Vec<Original> {
     let status = observed.readable().and_then(|c| c.status.as_ref());
     status
         .and_then(|s| s.calico.as_ref())

@@ -77,6 +77,27 @@ pub fn judge(
     judge.judged
 }
 
+/// Judges fields outside Calico, by the policy that holds for encapsulation.
+pub fn judge_fields(
+    fields: Vec<Desired>,
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    originals: &[Original],
+    contests: &Contests,
+    now: Timestamp,
+) -> Judged {
+    let mut judge = Judge {
+        spec,
+        observed,
+        originals,
+        contests,
+        now,
+        judged: Judged::default(),
+    };
+    judge.group(fields, spec.calico.encapsulation.policy);
+    judge.judged
+}
+
 impl Judge<'_> {
     /// Judges every pool; true when none is left as it must not be.
     fn pools(&mut self, backend: Backend) -> bool {

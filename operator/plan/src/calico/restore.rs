@@ -18,11 +18,12 @@ pub struct Restoration {
 
 /// Felix before pools, the reverse of the way in: Felix must do IPIP again before a pool asks for it.
 /// The Installation is where tigera/operator's pools come from.
-const ORDER: [ConfigKind; 4] = [
+const ORDER: [ConfigKind; 5] = [
     ConfigKind::FelixConfiguration,
     ConfigKind::Installation,
     ConfigKind::IpPool,
     ConfigKind::IpamConfiguration,
+    ConfigKind::FlannelConfiguration,
 ];
 
 pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
@@ -120,11 +121,7 @@ fn deletion(kind: ConfigKind, name: &str, fields: &[&Original], object: &CalicoO
 
 fn change(original: &Original, object: &CalicoObject) -> Change {
     Change {
-        id: FieldId {
-            kind: original.kind,
-            name: original.name.clone(),
-            field: original.field.clone(),
-        },
+        id: FieldId::of(original),
         from: object.spec.get(&original.field).cloned(),
         to: original.previous.clone(),
         drifted_by: None,
@@ -133,10 +130,8 @@ fn change(original: &Original, object: &CalicoObject) -> Change {
 
 fn changed_since(original: &Original, object: &CalicoObject) -> String {
     format!(
-        "{} {} spec.{}: we set {}, it is {} now; its value before us was {}",
-        original.kind.as_str(),
-        original.name,
-        original.field,
+        "{}: we set {}, it is {} now; its value before us was {}",
+        FieldId::of(original),
         plain(&original.applied),
         shown(object.spec.get(&original.field)),
         shown(original.previous.as_ref()),

@@ -15,7 +15,7 @@ use crate::finding::Finding;
 pub use crate::finding::names_of;
 use crate::inputs::{self, Inputs};
 use crate::linux;
-use crate::network;
+use crate::network::{self, CalicoRole};
 use crate::observed::{App, Observed, OwnObject};
 use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
@@ -23,7 +23,7 @@ use crate::tigera::{self, TigeraPlan};
 use crate::typha;
 use crate::validate::Valid;
 use crate::version::Version;
-use crate::workload::Surroundings;
+use crate::workload::{Surroundings, node_agent};
 
 /// Everything that should be.
 #[derive(Debug)]
@@ -37,8 +37,12 @@ pub struct Plan {
     pub inputs: Inputs,
     /// What of the cluster is not as the network type needs it.
     pub network: Vec<Finding>,
+    /// Worth saying of the network although nothing is wrong.
+    pub notes: Vec<String>,
     /// What networks nodes where Calico does not.
     pub network_agent: WorkloadPlan,
+    /// Name of its DaemonSet; empty where there is none.
+    pub network_daemon_set: &'static str,
     /// Calico's agent.
     pub agent: WorkloadPlan,
     pub proxy: WorkloadPlan,
@@ -86,16 +90,21 @@ pub fn decide(
     let calico = calico::plan(spec, observed, contests, now);
     let inputs = inputs::discover(&spec.network, observed);
     let platform = platform::plan(spec, observed);
+    let option = network::of(spec.network.type_);
+    let mut network = option.findings(spec, observed);
+    network.extend(calico.of_network.iter().cloned());
     let mut plan = Plan {
         write: spec.mode == Mode::Manage && !platform.is_refused(),
         platform,
         linux: linux::findings(observed),
-        network: network::of(spec.network.type_).findings(spec, observed),
-        network_agent: rollout::network_agent(spec),
+        network_daemon_set: option.agent().map_or("", |agent| agent.daemon_set()),
+        notes: option.notes(spec, observed),
+        network_agent: rollout::network_agent(spec, observed, &network, &inputs),
         advisories: advice::advise(spec, observed),
         tigera: tigera::plan(spec, observed),
         agent: rollout::agent(spec, observed, &calico, &inputs),
-        proxy: rollout::proxy(spec, observed, &calico, &inputs),
+        proxy: rollout::proxy(spec, observed, &calico, &network, &inputs),
+        network,
         services_endpoint: objects::services_endpoint(tigera::turn(spec, observed), observed, &inputs),
         calico,
         inputs,
@@ -103,8 +112,10 @@ pub fn decide(
         deletions: Vec::new(),
     };
     if let Some(around) = surroundings(spec, observed, &plan) {
+        let network = rollout::network_workload(spec, observed, &around);
         let agent = rollout::agent_workload(spec, observed, &around);
         let proxy = rollout::proxy_workload(spec, observed, &around);
+        objects::add(&mut plan, network, App::NetworkAgent, config, observed);
         objects::add(&mut plan, agent, App::NodeAgent, config, observed);
         objects::add(&mut plan, proxy, App::KubeProxy, config, observed);
     }
@@ -113,7 +124,7 @@ pub fn decide(
         (&plan.agent, App::NodeAgent),
         (&plan.proxy, App::KubeProxy),
     ];
-    plan.deletions = workloads
+    let unwanted: Vec<_> = workloads
         .into_iter()
         .filter(|(workload, app)| {
             let overlaps = *app == App::NodeAgent && plan.tigera.overlap.is_some();
@@ -121,12 +132,14 @@ pub fn decide(
         })
         .flat_map(|(_, app)| objects::existing(app, observed))
         .collect();
+    plan.deletions.extend(unwanted);
     plan
 }
 
 fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) -> Option<Surroundings> {
     let api = plan.inputs.api_server.as_ref()?;
     plan.inputs.complete().then_some(())?;
+    let option = network::of(spec.network.type_);
     Some(Surroundings {
         namespace: observed.namespace.clone(),
         network: spec.network.type_,
@@ -139,5 +152,15 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         dns_servers: plan.inputs.dns_servers.as_ref()?.value.clone(),
         dns_search: plan.inputs.dns_search.clone(),
         vni: calico::vni(spec, observed, &plan.calico.originals),
+        hns_network: option.hns_network(observed).unwrap_or_default().into_owned(),
+        hns_networks: match option.calico() {
+            CalicoRole::Networking(_) => "Calico.*",
+            CalicoRole::Policy { hns_networks } => hns_networks,
+        },
+        cni_plugin: option.cni_plugin(spec, observed),
+        cni_dirs: (
+            node_agent::bin_dir(&spec.node_agent),
+            node_agent::net_dir(&spec.node_agent),
+        ),
     })
 }

@@ -38,13 +38,25 @@ pub fn add(
         .and_then(|s| s.template.spec.as_ref())
         .map(|s| &s.containers);
     target.image = containers.and_then(|c| c.first()).and_then(|c| c.image.clone());
-    let writes = [
-        (OwnKind::ConfigMap, to_json(&workload.config_map)),
-        (OwnKind::DaemonSet, to_json(&workload.daemon_set)),
-    ];
+    let daemon_set = workload.daemon_set.metadata.name.clone().unwrap_or_default();
+    let maps = [&workload.config_map, &workload.followed];
+    let maps = maps
+        .into_iter()
+        .flatten()
+        .map(|map| (OwnKind::ConfigMap, to_json(map)));
+    let writes: Vec<_> = maps
+        .chain([(OwnKind::DaemonSet, to_json(&workload.daemon_set))])
+        .collect();
+    // Of another network type than before, some objects have others in their place, or none.
+    let wanted = |o: &OwnObject| {
+        let named = |body: &Value| body.pointer("/metadata/name").and_then(Value::as_str) == Some(&o.name);
+        writes.iter().any(|(kind, body)| *kind == o.kind && named(body))
+    };
+    plan.deletions
+        .extend(existing(app, observed).filter(|o| !wanted(o)));
     for (kind, body) in writes {
         plan.objects
-            .extend(object_write(kind, body, manager, config, observed));
+            .extend(object_write(kind, body, manager, &daemon_set, config, observed));
     }
 }
 
@@ -57,6 +69,7 @@ fn object_write(
     kind: OwnKind,
     mut body: Value,
     manager: &'static str,
+    daemon_set: &str,
     config: &WindowsNodeConfig,
     observed: &Observed,
 ) -> Option<ObjectWrite> {
@@ -78,7 +91,7 @@ fn object_write(
     let met = stored.is_some_and(|stored| covers(stored, &body));
     let drift = match stored {
         Some(stored) => annotation(stored, INTENT) == Some(&intent(&body)),
-        None => was_there(config, manager, &observed.namespace),
+        None => was_there(config, manager, &observed.namespace, daemon_set),
     };
     body["metadata"]["annotations"][INTENT] = json!(intent(&body));
     (!met).then_some(ObjectWrite {
@@ -90,22 +103,16 @@ fn object_write(
 }
 
 /// Did our last status speak of this workload's DaemonSet? Then what is missing of it was deleted.
-fn was_there(config: &WindowsNodeConfig, manager: &str, namespace: &str) -> bool {
+fn was_there(config: &WindowsNodeConfig, manager: &str, namespace: &str, daemon_set: &str) -> bool {
     let status = config.status.as_ref();
-    let (last, name) = if manager == managers::NODE_AGENT {
-        (
-            status.and_then(|s| s.node_agent.as_ref()),
-            names::node_agent::DAEMON_SET,
-        )
-    } else {
-        (
-            status.and_then(|s| s.kube_proxy.as_ref()),
-            names::kube_proxy::DAEMON_SET,
-        )
+    let last = match manager {
+        managers::NODE_AGENT => status.and_then(|s| s.node_agent.as_ref()),
+        managers::NETWORK_AGENT => status.and_then(|s| s.network_agent.as_ref()),
+        _ => status.and_then(|s| s.kube_proxy.as_ref()),
     };
     last.filter(|w| w.management == Standing::Managed.as_str())
         .and_then(|w| w.daemon_set.as_deref())
-        .is_some_and(|d| d == format!("{namespace}/{name}"))
+        .is_some_and(|d| d == format!("{namespace}/{daemon_set}"))
 }
 
 fn intent(body: &Value) -> String {
@@ -133,6 +140,7 @@ pub fn existing(app: App, observed: &Observed) -> impl Iterator<Item = OwnObject
             network_agent::FLANNEL_CONFIG_MAP,
             network_agent::STATIC_ROUTES_DAEMON_SET,
             network_agent::STATIC_ROUTES_CONFIG_MAP,
+            network_agent::STATIC_ROUTES_NODES,
         ],
         App::KubeProxy => &[kube_proxy::DAEMON_SET, kube_proxy::CONFIG_MAP],
     };

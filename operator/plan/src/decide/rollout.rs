@@ -2,13 +2,14 @@
 
 use wn_api::names::CALICO_MINORS;
 use wn_api::reasons::Reason;
-use wn_api::spec::{Dsr, WindowsNodeConfigSpec};
+use wn_api::spec::{Dsr, NetworkType, WindowsNodeConfigSpec};
 
 use super::objects::existing;
 use super::{WorkloadPlan, names_of};
 use crate::calico::{self, CalicoPlan};
 use crate::finding::Finding;
 use crate::inputs::Inputs;
+use crate::network;
 use crate::observed::{App, NodeFacts, Observed, OwnKind};
 use crate::standing;
 use crate::tigera;
@@ -57,6 +58,7 @@ pub fn agent(
         image: None,
         flags: Vec::new(),
         note: join([
+            (spec.network.type_ == NetworkType::FlannelVxlan).then(|| UNTESTED.to_owned()),
             typha::note(observed),
             tigera::note(spec, observed).map(str::to_owned),
         ]),
@@ -69,13 +71,22 @@ fn join<const N: usize>(notes: [Option<String>; N]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-pub fn network_agent(spec: &WindowsNodeConfigSpec) -> WorkloadPlan {
+/// Calico's documentation knows flannel on Windows with host-gw only.
+const UNTESTED: &str =
+    "Calico's network policy on flannel's VXLAN is not tested on Windows by Calico: see status.advisories";
+
+pub fn network_agent(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    network: &[Finding],
+    inputs: &Inputs,
+) -> WorkloadPlan {
     WorkloadPlan {
-        standing: standing::network_agent(spec),
+        standing: standing::network_agent(spec, observed),
         version: None,
         image: None,
         flags: Vec::new(),
-        blocked: None,
+        blocked: waiting_for_network(App::NetworkAgent, observed, network, inputs),
         note: None,
     }
 }
@@ -84,8 +95,19 @@ pub fn proxy(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
     calico: &CalicoPlan,
+    findings: &[Finding],
     inputs: &Inputs,
 ) -> WorkloadPlan {
+    let waits = || {
+        if calico.policy_only {
+            waiting_for_network(App::KubeProxy, observed, findings, inputs)
+        } else {
+            waiting(App::KubeProxy, observed, calico, inputs)
+        }
+    };
+    let hns_network = network::of(spec.network.type_)
+        .hns_network(observed)
+        .unwrap_or_default();
     let unable = nodes_without_dsr(observed);
     let blocked = (spec.kube_proxy.dsr == Dsr::Enabled && !unable.is_empty()).then(|| Finding {
         reason: Reason::DSRUnsupported,
@@ -98,11 +120,11 @@ pub fn proxy(
         .then(|| format!("DSR is off because the Windows build of {unable} cannot do it (needs 17763.1432, KB4571748, or later)"));
     WorkloadPlan {
         standing: standing::kube_proxy(spec, observed),
-        blocked: blocked.or_else(|| waiting(App::KubeProxy, observed, calico, inputs)),
+        blocked: blocked.or_else(waits),
         version: proxy_version(spec, observed),
         image: None,
         flags: proxy_version(spec, observed)
-            .map(|v| workload::kube_proxy::arguments(&spec.kube_proxy, &v, dsr(spec, observed)))
+            .map(|v| workload::kube_proxy::arguments(&spec.kube_proxy, &v, dsr(spec, observed), &hns_network))
             .unwrap_or_default(),
         note,
     }
@@ -119,7 +141,31 @@ fn waiting(app: App, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) 
         return Some(wait("waits for InputsDiscovered"));
     }
     let exists = existing(app, observed).any(|o| o.kind == OwnKind::DaemonSet);
-    (!calico.fit_for_agents && !exists).then(|| wait("waits for CalicoConfigured"))
+    let what = if calico.policy_only {
+        "waits for Calico: its API is not served, or it must not be used now (migration, or datastore not ready)"
+    } else {
+        "waits for CalicoConfigured"
+    };
+    (!calico.fit_for_agents && !exists).then(|| wait(what))
+}
+
+/// The same where the network is not Calico's.
+fn waiting_for_network(
+    app: App,
+    observed: &Observed,
+    findings: &[Finding],
+    inputs: &Inputs,
+) -> Option<Finding> {
+    let wait = |message: &str| Finding {
+        reason: Reason::WaitingForPrecondition,
+        message: message.to_owned(),
+    };
+    if !inputs.complete() {
+        return Some(wait("waits for InputsDiscovered"));
+    }
+    let exists = existing(app, observed).any(|o| o.kind == OwnKind::DaemonSet);
+    let unfit = findings.iter().any(|f| network::blocks(f.reason));
+    (unfit && !exists).then(|| wait("waits for NetworkConfigured"))
 }
 
 fn calico_version(observed: &Observed) -> Option<Version> {
@@ -147,6 +193,16 @@ fn nodes_without_dsr(observed: &Observed) -> String {
         .iter()
         .filter(|(_, n)| n.build().is_some_and(|b| !b.can_dsr()));
     names_of(unable.map(|(name, _)| name.as_str()))
+}
+
+pub fn network_workload(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    around: &Surroundings,
+) -> Option<Workload> {
+    network::of(spec.network.type_)
+        .agent()?
+        .workload(spec, observed, around)
 }
 
 pub fn agent_workload(

@@ -160,6 +160,7 @@ pub const fn describe(source: Source) -> &'static str {
         Source::OpenShiftDns => "Service openshift-dns/dns-default",
         Source::Rke2Dns => "Service kube-system/rke2-coredns-rke2-coredns",
         Source::CalicoConfig => "ConfigMap kube-system/calico-config",
+        Source::AmazonVpcCni => "ConfigMap kube-system/amazon-vpc-cni",
     }
 }
 

@@ -1,15 +1,21 @@
-//! The cloud's own CNI plugin: nothing of it is ours.
+//! The cloud's own CNI plugin: nothing of it is ours. Calico enforces policy on top, where it is.
 
-use wn_api::spec::WindowsNodeConfigSpec;
+use std::borrow::Cow;
+
+use wn_api::names::eks;
+use wn_api::reasons::Reason;
+use wn_api::spec::{Platform, WindowsNodeConfigSpec};
 
 use super::{CalicoRole, NetworkOption, SourceVip};
+use crate::decide::names_of;
 use crate::finding::Finding;
-use crate::observed::Observed;
+use crate::observed::{Observed, Source};
+use crate::platform;
 
 pub struct CloudProvider;
 
 impl NetworkOption for CloudProvider {
-    fn hns_network(&self) -> Option<&'static str> {
+    fn hns_network(&self, _: &Observed) -> Option<Cow<'static, str>> {
         None
     }
 
@@ -17,13 +23,86 @@ impl NetworkOption for CloudProvider {
         SourceVip::None
     }
 
+    /// Azure CNI's network is `azure`, that of Amazon's VPC CNI begins with `vpc`.
     fn calico(&self) -> CalicoRole {
         CalicoRole::Policy {
             hns_networks: "azure.*|vpc.*",
         }
     }
 
-    fn findings(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<Finding> {
-        Vec::new()
+    fn cni_plugin(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> &'static str {
+        match running_on(spec, observed) {
+            Some(Platform::Eks | Platform::Aws) => "AmazonVPC",
+            Some(Platform::Aks | Platform::Azure) => "AzureVNET",
+            _ => "None",
+        }
     }
+
+    fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
+        match running_on(spec, observed) {
+            Some(Platform::Eks) => [windows_ipam(observed), addresses(observed)]
+                .into_iter()
+                .flatten()
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn notes(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<String> {
+        let note = match running_on(spec, observed) {
+            Some(Platform::Eks) => {
+                "kube-proxy of EKS may run without DSR, and network policy on ClusterIPs is not enforced then: see \
+                 -KubeProxyExtraArgs of the nodes' bootstrap script"
+            }
+            Some(Platform::Aks) => {
+                "AKS decides whether kube-proxy does DSR, by the version of the node image; where it does not, network policy on \
+                 ClusterIPs is not enforced"
+            }
+            _ => {
+                "whether the platform's kube-proxy does DSR is not shown by the API; where it does not, network policy on ClusterIPs is \
+                 not enforced"
+            }
+        };
+        vec![note.to_owned()]
+    }
+}
+
+/// What the user says, or else what the nodes say.
+pub fn running_on(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Platform> {
+    platform::of(spec, observed).map(|found| found.platform)
+}
+
+/// Without it the resource controller in EKS' control plane gives Windows pods no addresses
+/// (aws/amazon-vpc-resource-controller-k8s).
+fn windows_ipam(observed: &Observed) -> Option<Finding> {
+    let config = observed.sources.get(&Source::AmazonVpcCni);
+    let state = match config.map(|c| c.get(eks::WINDOWS_IPAM).map(String::as_str)) {
+        Some(Some("true")) => return None,
+        Some(Some(other)) => format!("is {other:?}"),
+        Some(None) => "is not set".to_owned(),
+        None => "is not set, because there is no such ConfigMap".to_owned(),
+    };
+    Some(Finding {
+        reason: Reason::PrerequisiteMissing,
+        message: format!(
+            "ConfigMap kube-system/{} key {} {state}: set it to \"true\" (amazon-vpc-cni chart: enableWindowsIpam), or Windows pods get no \
+             addresses",
+            eks::CONFIG_MAP,
+            eks::WINDOWS_IPAM
+        ),
+    })
+}
+
+/// The resource controller announces what it has for pods of a node.
+fn addresses(observed: &Observed) -> Option<Finding> {
+    let without = observed.nodes.iter().filter(|(_, n)| !n.vpc_addresses);
+    let nodes = names_of(without.map(|(name, _)| name.as_str()));
+    (!nodes.is_empty()).then(|| Finding {
+        reason: Reason::PrerequisiteMissing,
+        message: format!(
+            "Node {nodes} has no allocatable {}: the VPC resource controller does not serve it; the cluster's role needs policy \
+             AmazonEKSVPCResourceController, and the node's subnet free addresses",
+            eks::ADDRESSES
+        ),
+    })
 }

@@ -2,18 +2,25 @@
 
 mod calico;
 mod cloud;
-mod flannel;
+pub mod flannel;
+pub mod net_conf;
+mod reach;
 mod static_routes;
 
+use std::borrow::Cow;
+
+use wn_api::reasons::Reason;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 
+use crate::calico::Desired;
 use crate::finding::Finding;
 use crate::observed::Observed;
+use crate::workload::{Surroundings, Workload};
 
 /// How pods on Windows nodes can be networked.
 pub trait NetworkOption: Sync {
     /// Name of the HNS network kube-proxy programs; `None` where kube-proxy is the platform's in any case.
-    fn hns_network(&self) -> Option<&'static str>;
+    fn hns_network(&self, observed: &Observed) -> Option<Cow<'static, str>>;
 
     /// What kube-proxy's `--source-vip` is taken from.
     fn source_vip(&self) -> SourceVip;
@@ -21,8 +28,66 @@ pub trait NetworkOption: Sync {
     /// What Calico does on Windows nodes.
     fn calico(&self) -> CalicoRole;
 
+    /// Name of the CNI plugin for Calico's scripts; tigera/operator knows Calico, AmazonVPC, AzureVNET and GKE.
+    fn cni_plugin(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> &'static str {
+        "None"
+    }
+
+    /// What networks the nodes, where that is neither Calico nor the platform.
+    fn agent(&self) -> Option<&'static dyn NetworkAgent> {
+        None
+    }
+
+    /// Fields outside Calico that must have these values; they are kept, given back and repaired as Calico's are.
+    fn settings(&self, _: &Observed) -> Vec<Desired> {
+        Vec::new()
+    }
+
+    /// Are pod addresses taken of the Node's `spec.podCIDR`?
+    fn uses_pod_cidrs(&self) -> bool {
+        false
+    }
+
     /// What of the cluster is not as the option needs it, the gravest first.
     fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding>;
+
+    /// What is worth knowing although nothing is wrong.
+    fn notes(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A DaemonSet that networks Windows nodes. Its image is the user's: no project publishes one.
+pub trait NetworkAgent: Sync {
+    /// Name of the DaemonSet.
+    fn daemon_set(&self) -> &'static str;
+
+    /// The container that has the last word when the network does not come up.
+    fn container(&self) -> &'static str;
+
+    /// What must be in the image, for whoever did not name one.
+    fn image(&self) -> &'static str;
+
+    /// `None` while the cluster is not as it needs it; what runs is left as it is then.
+    fn workload(
+        &self,
+        spec: &WindowsNodeConfigSpec,
+        observed: &Observed,
+        around: &Surroundings,
+    ) -> Option<Workload>;
+}
+
+/// Must a DaemonSet that is not there yet wait because of a finding of this reason? The others concern single nodes,
+/// or are over when someone restarts something.
+pub const fn blocks(reason: Reason) -> bool {
+    !matches!(
+        reason,
+        Reason::PodCIDRMissing
+            | Reason::PodCIDRConflict
+            | Reason::NotL2Adjacent
+            | Reason::RestartNeeded
+            | Reason::PrerequisiteMissing
+    )
 }
 
 /// The address kube-proxy gives to connections it load balances on an overlay.

@@ -5,6 +5,7 @@ use wn_api::node_reasons::{NodeReason, Weight};
 use wn_api::spec::NetworkType;
 
 use super::setting::Setting;
+use crate::network::{self, CalicoRole};
 use crate::observed::{AffinityFacts, App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure};
 
 /// One node, and what of the cluster is its.
@@ -13,6 +14,8 @@ pub struct View<'a> {
     pub node: &'a NodeFacts,
     pub agent: Option<&'a PodFacts>,
     pub proxy: Option<&'a PodFacts>,
+    /// Of what networks the node where Calico does not.
+    pub network_agent: Option<&'a PodFacts>,
     pub blocks: Vec<&'a BlockFacts>,
     pub affinities: Vec<&'a AffinityFacts>,
     pub failures: Vec<&'a SandboxFailure>,
@@ -41,6 +44,7 @@ impl<'a> View<'a> {
             node,
             agent: pod(App::NodeAgent),
             proxy: pod(App::KubeProxy),
+            network_agent: pod(App::NetworkAgent),
             blocks: observed.calico.blocks.of(name).collect(),
             affinities: observed.calico.affinities.of(name).collect(),
             failures: observed.failures.of(name).collect(),
@@ -51,12 +55,28 @@ impl<'a> View<'a> {
     }
 
     pub fn overlay(&self) -> bool {
-        self.setting.network == NetworkType::CalicoVxlan
+        matches!(
+            self.setting.network,
+            NetworkType::CalicoVxlan | NetworkType::FlannelVxlan
+        )
+    }
+
+    /// Does Calico network the node, with addresses, tunnels and announcements of its own?
+    pub fn calico_networks(&self) -> bool {
+        matches!(
+            network::of(self.setting.network).calico(),
+            CalicoRole::Networking(_)
+        )
     }
 
     /// Since when the node has had what it needs to set up its network.
     pub fn began(&self) -> Timestamp {
-        let agent = self.agent.and_then(|p| p.started);
+        let agent = if self.calico_networks() {
+            self.agent
+        } else {
+            self.network_agent
+        };
+        let agent = agent.and_then(|p| p.started);
         agent.max(self.node.created).unwrap_or(Timestamp::UNIX_EPOCH)
     }
 }

@@ -5,12 +5,17 @@ use wn_api::node_reasons::NodeReason;
 use super::check::{Finding, View, find};
 use super::deadlines::{JOINED, SET_UP};
 
-/// Set and cleared by calico-node.
+/// Set and cleared by calico-node, or by flannel or the cloud's route controller.
 pub fn network(view: &View) -> Vec<Finding> {
+    let who = if view.calico_networks() {
+        "Calico"
+    } else {
+        "whoever networks it"
+    };
     let said = || {
         find(
             NodeReason::NetworkUnavailable,
-            "the Node's condition NetworkUnavailable is True: Calico has not set up its network",
+            format!("the Node's condition NetworkUnavailable is True: {who} has not set up its network"),
         )
         .due(view.began() + SET_UP, view.now)
     };

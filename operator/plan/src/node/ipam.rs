@@ -6,11 +6,15 @@ use wn_api::spec::Ipam;
 
 use super::check::{Finding, View, find};
 use super::deadlines::SET_UP;
+use crate::network;
 use crate::observed::BlockFacts;
 
 pub fn check(view: &View) -> Vec<Finding> {
     if view.setting.ipam == Ipam::HostLocal {
-        return pod_cidr(view).into_iter().collect();
+        return small_pod_cidr(view).into_iter().collect();
+    }
+    if !view.calico_networks() {
+        return Vec::new();
     }
     let mut owned: Vec<_> = view.blocks.iter().filter(|b| confirmed(view, b)).collect();
     owned.sort_by_key(|b| b.cidr);
@@ -43,6 +47,18 @@ pub fn check(view: &View) -> Vec<Finding> {
     found
 }
 
+/// Where pods get addresses of the Node's own range, it must have one.
+pub fn pod_cidr(view: &View) -> Vec<Finding> {
+    let needed = network::of(view.setting.network).uses_pod_cidrs() || view.setting.ipam == Ipam::HostLocal;
+    let missing = || {
+        find(NodeReason::PodCIDRMissing, "the Node has no spec.podCIDR").due(view.began() + SET_UP, view.now)
+    };
+    (needed && view.node.pod_cidr.is_none())
+        .then(missing)
+        .into_iter()
+        .collect()
+}
+
 fn confirmed(view: &View, block: &BlockFacts) -> bool {
     let cidr = block.cidr.map(|c| c.to_string());
     view.affinities
@@ -63,8 +79,8 @@ fn none(view: &View) -> Finding {
 /// the last (cni-plugin `internal/pkg/utils`, `UpdateHostLocalIPAMDataForWindows`).
 const RESERVED: u64 = 4;
 
-/// Host-local addresses: without a pod CIDR, which `NetworkConfigured` says, the agent does not start.
-fn pod_cidr(view: &View) -> Option<Finding> {
+/// Host-local addresses.
+fn small_pod_cidr(view: &View) -> Option<Finding> {
     let cidr = view.node.pod_cidr?;
     small(view, cidr, "pod CIDR")
 }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use wn_api::node_reasons::NodeReason;
 
 use super::check::{Finding, View, find};
-use super::deadlines::{AGENT_READY, CRASH_WINDOW, PLACED, PROXY_READY, STARTED};
+use super::deadlines::{AGENT_READY, CRASH_WINDOW, PLACED, PROXY_READY, SET_UP, STARTED};
 use super::setting::Run;
 use crate::observed::{PodFacts, Trouble};
 
@@ -33,6 +33,17 @@ const AGENT: Kind = Kind {
     )],
 };
 
+const NETWORK_AGENT: Kind = Kind {
+    what: "the network agent",
+    not_scheduled: NodeReason::NetworkAgentNotScheduled,
+    image_pull_failed: NodeReason::NetworkAgentImagePullFailed,
+    crash_looping: NodeReason::NetworkAgentCrashLooping,
+    not_ready: NodeReason::NetworkAgentNotReady,
+    grace: SET_UP,
+    // flannel `pkg/subnet/kube/kube.go`.
+    words: &[("pod cidr not assigned", NodeReason::PodCIDRMissing)],
+};
+
 const PROXY: Kind = Kind {
     what: "kube-proxy",
     not_scheduled: NodeReason::KubeProxyNotScheduled,
@@ -49,6 +60,7 @@ const PROXY: Kind = Kind {
         ("feature gate not enabled", NodeReason::KubeProxyFeatureGate),
         ("source-vip flag not set", NodeReason::KubeProxyNoSourceVIP),
         ("HNS endpoint", NodeReason::KubeProxyNoSourceVIP),
+        ("source VIP", NodeReason::KubeProxyNoSourceVIP),
         ("HNS network", NodeReason::KubeProxyNoHNSNetwork),
         // Of one that waited for it until its probe failed: kube-proxy itself never ends for want of it.
         ("Unable to find HNS Network", NodeReason::KubeProxyNoHNSNetwork),
@@ -64,6 +76,17 @@ pub fn agent(view: &View) -> Vec<Finding> {
     check(view, view.agent, &view.setting.agent, &AGENT)
         .into_iter()
         .collect()
+}
+
+pub fn network_agent(view: &View) -> Vec<Finding> {
+    check(
+        view,
+        view.network_agent,
+        &view.setting.network_agent,
+        &NETWORK_AGENT,
+    )
+    .into_iter()
+    .collect()
 }
 
 pub fn proxy(view: &View) -> Vec<Finding> {

@@ -13,7 +13,11 @@ pub fn check(view: &View) -> Vec<Finding> {
     // What a pod is in trouble with says more, and is judged after this.
     let waits =
         |pod: &PodFacts| pod.trouble.is_none() && pod.started.is_none_or(|at| at + CLOCK_SLACK < rebooted);
-    if ![view.agent, view.proxy].into_iter().flatten().any(waits) {
+    if ![view.network_agent, view.agent, view.proxy]
+        .into_iter()
+        .flatten()
+        .any(waits)
+    {
         return Vec::new();
     }
     let end = rebooted + RECOVERED;

@@ -19,6 +19,7 @@ pub struct Setting {
     pub ipam: Ipam,
     pub agent: Run,
     pub proxy: Run,
+    pub network_agent: Run,
     pub kubernetes: Option<Version>,
     /// kube-proxy was told to do DSR.
     pub dsr: bool,
@@ -46,6 +47,7 @@ impl Setting {
             ipam: spec.network.ipam,
             agent: run(&plan.agent, App::NodeAgent, observed),
             proxy: run(&plan.proxy, App::KubeProxy, observed),
+            network_agent: run(&plan.network_agent, App::NetworkAgent, observed),
             kubernetes: observed.kubernetes.clone(),
             dsr: plan.proxy.flags.iter().any(|f| f == "--enable-dsr=true"),
             vni: calico::vni(spec, observed, &plan.calico.originals).into(),

@@ -8,7 +8,9 @@ use super::check::{Finding, View, find};
 use super::deadlines::SET_UP;
 
 pub fn check(view: &View) -> Vec<Finding> {
-    if view.overlay() {
+    if !view.calico_networks() {
+        Vec::new()
+    } else if view.overlay() {
         address(view).into_iter().chain(vni(view)).collect()
     } else {
         bgp(view).into_iter().chain(as_number(view)).collect()

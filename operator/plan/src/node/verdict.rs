@@ -52,6 +52,8 @@ const CHECKS: &[Check] = &[
     os::check,
     runtime::containers,
     reboot::check,
+    ipam::pod_cidr,
+    pods::network_agent,
     pods::agent,
     pods::proxy,
     ipam::check,

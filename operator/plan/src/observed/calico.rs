@@ -60,6 +60,9 @@ pub struct NatChange {
 
 impl CalicoObject {
     pub fn read(kind: ConfigKind, object: &Value) -> Self {
+        if kind == ConfigKind::FlannelConfiguration {
+            return super::flannel::read(object);
+        }
         let fields = fields_read(kind);
         let entries: Vec<_> = items(object, "/metadata/managedFields").collect();
         let foreign = || entries.iter().filter(|e| !managers::is_ours(text(e, "/manager")));

@@ -22,6 +22,8 @@ pub struct LinuxNodeFacts {
     pub bgp_address: String,
     /// Annotation `projectcalico.org/RouteReflectorClusterID` is set.
     pub route_reflector: bool,
+    /// VNI that flannel on the node works with.
+    pub flannel_vni: Option<i64>,
 }
 
 impl LinuxNodeFacts {
@@ -57,6 +59,7 @@ impl LinuxNodeFacts {
             pod_cidr: pod_cidr(node),
             bgp_address: annotation("projectcalico.org/IPv4Address").to_owned(),
             route_reflector: !annotation("projectcalico.org/RouteReflectorClusterID").is_empty(),
+            flannel_vni: super::flannel::announced_vni(node),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod endpoints;
 pub mod failures;
 mod filed;
+pub mod flannel;
 mod labels;
 mod linux;
 mod nodes;
@@ -127,6 +128,8 @@ pub enum Source {
     Rke2Dns,
     /// ConfigMap `kube-system/calico-config`: the backend Linux nodes have.
     CalicoConfig,
+    /// ConfigMap `kube-system/amazon-vpc-cni`.
+    AmazonVpcCni,
 }
 
 /// Calico as found.

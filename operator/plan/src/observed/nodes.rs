@@ -6,6 +6,7 @@ use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::annotations::TAINTED;
+use wn_api::names::eks::ADDRESSES;
 use wn_api::names::{NODE_CONDITION, READINESS_TAINT};
 use wn_api::node_reasons::NodeReason;
 
@@ -41,6 +42,8 @@ pub struct NodeFacts {
     pub schedulable: bool,
     pub internal_ip: Option<Ipv4Addr>,
     pub pod_cidr: Option<Ipv4Net>,
+    /// The resource controller of EKS has addresses for pods of the node.
+    pub vpc_addresses: bool,
     /// Annotations of calico-node; empty when absent.
     pub tunnel_address: String,
     pub tunnel_mac: String,
@@ -134,6 +137,10 @@ impl NodeFacts {
             schedulable: !flag(node, "/spec/unschedulable"),
             internal_ip: linux::internal_ip(node),
             pod_cidr: linux::pod_cidr(node),
+            vpc_addresses: node
+                .pointer("/status/allocatable")
+                .and_then(|a| a.get(ADDRESSES)?.as_str()?.parse::<u32>().ok())
+                .is_some_and(|n| n > 0),
             tunnel_address: annotation("IPv4VXLANTunnelAddr"),
             tunnel_mac: annotation("VXLANTunnelMACAddr"),
             bgp_address: annotation("IPv4Address"),
@@ -177,6 +184,7 @@ impl NodeFacts {
             && self.misplaced == other.misplaced
             && self.dual_stack == other.dual_stack
             && self.guarded == other.guarded
+            && self.vpc_addresses == other.vpc_addresses
     }
 
     /// Does our condition on the Node say just that?

@@ -42,13 +42,15 @@ impl DaemonSetFacts {
         if !targets_windows(daemon_set) {
             return None;
         }
-        let (app, image) = images(daemon_set).find_map(|image| Some((app_of_image(image)?, image)))?;
-        let managed_by = daemon_set
-            .pointer("/metadata/labels")
-            .and_then(|l| l.get(labels::MANAGED_BY));
+        let label = |name: &str| daemon_set.pointer("/metadata/labels")?.get(name)?.as_str();
+        let ours = label(labels::MANAGED_BY) == Some(names::OPERATOR);
+        // Images of network agents are the users' own and have any name.
+        let by_name = || label(labels::K8S_APP).filter(|_| ours).and_then(app_of_label);
+        let by_image = images(daemon_set).find_map(|image| Some((app_of_image(image)?, image)));
+        let app = by_name().or(by_image.map(|(app, _)| app))?;
         Some(Self {
             app,
-            ours: managed_by.and_then(Value::as_str) == Some(names::OPERATOR),
+            ours,
             of_installation: items(daemon_set, "/metadata/ownerReferences")
                 .any(|o| text(o, "/kind") == "Installation"),
             desired: number(daemon_set, "/status/desiredNumberScheduled"),
@@ -57,7 +59,7 @@ impl DaemonSetFacts {
             current: daemon_set.pointer("/status/observedGeneration")
                 == daemon_set.pointer("/metadata/generation"),
             created: time(daemon_set, "/metadata/creationTimestamp"),
-            version: version(image),
+            version: by_image.and_then(|(_, image)| version(image)),
         })
     }
 }
@@ -99,6 +101,20 @@ fn app_of_image(image: &str) -> Option<App> {
     match (name, elements.next()) {
         ("node-windows" | "calico-node", _) | ("windows", Some("calico")) => Some(App::NodeAgent),
         (name, _) if name.contains("kube-proxy") => Some(App::KubeProxy),
+        // sig-windows-tools' `flannel`, until April 2025.
+        (name, _) if name.contains("flannel") => Some(App::NetworkAgent),
+        _ => None,
+    }
+}
+
+/// By label `k8s-app`.
+fn app_of_label(name: &str) -> Option<App> {
+    match name {
+        names::node_agent::DAEMON_SET => Some(App::NodeAgent),
+        names::network_agent::FLANNEL_DAEMON_SET | names::network_agent::STATIC_ROUTES_DAEMON_SET => {
+            Some(App::NetworkAgent)
+        }
+        names::kube_proxy::DAEMON_SET => Some(App::KubeProxy),
         _ => None,
     }
 }
@@ -150,18 +166,10 @@ const MANY_RESTARTS: i32 = 3;
 
 impl PodFacts {
     pub fn read(pod: &Value) -> Option<Self> {
-        let app = match pod
+        let label = pod
             .pointer("/metadata/labels")
-            .and_then(|l| l.get(labels::K8S_APP))?
-            .as_str()?
-        {
-            names::node_agent::DAEMON_SET => App::NodeAgent,
-            names::network_agent::FLANNEL_DAEMON_SET | names::network_agent::STATIC_ROUTES_DAEMON_SET => {
-                App::NetworkAgent
-            }
-            names::kube_proxy::DAEMON_SET => App::KubeProxy,
-            _ => return None,
-        };
+            .and_then(|l| l.get(labels::K8S_APP));
+        let app = app_of_label(label?.as_str()?)?;
         let condition = |wanted: &str| items(pod, "/status/conditions").find(|c| text(c, "/type") == wanted);
         let ready = condition("Ready");
         let is_ready = ready.is_some_and(|c| text(c, "/status") == "True");

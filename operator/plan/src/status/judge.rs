@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wn_api::calico::ConfigKind;
 use wn_api::node_reasons::NodeReason;
 use wn_api::reasons::Reason;
 
@@ -26,7 +27,7 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table)
         linux(plan),
         inputs(plan),
         calico(plan, applied),
-        network(plan),
+        network(plan, applied),
         run(&plan.network_agent, App::NetworkAgent),
         run(&plan.agent, App::NodeAgent),
         run(&plan.proxy, App::KubeProxy),
@@ -71,9 +72,31 @@ fn linux(plan: &Plan) -> Condition {
         .unwrap_or_else(|| Condition::yes(Reason::AsExpected, "there are enough Linux nodes"))
 }
 
-fn network(plan: &Plan) -> Condition {
-    findings(&plan.network)
-        .unwrap_or_else(|| Condition::yes(Reason::AsExpected, "the cluster is as the network type needs it"))
+fn network(plan: &Plan, applied: &Applied) -> Condition {
+    if let Some(failed) = failed(applied, Part::Network) {
+        return failed;
+    }
+    if let Some(found) = findings(&plan.network) {
+        return found;
+    }
+    if let Some(pending) = observing(plan, |kind| !ConfigKind::OF_CALICO.contains(&kind)) {
+        return pending;
+    }
+    let good = "the cluster is as the network type needs it".to_owned();
+    let all: Vec<_> = std::iter::once(good).chain(plan.notes.iter().cloned()).collect();
+    Condition::yes(Reason::AsExpected, all.join("; "))
+}
+
+/// What `Manage` would set of such kinds, in mode `Observe`.
+fn observing(plan: &Plan, kinds: impl Fn(ConfigKind) -> bool) -> Option<Condition> {
+    let writes = plan.calico.writes.iter().filter(|w| kinds(w.kind));
+    let changes: Vec<_> = writes.flat_map(|w| &w.changes).map(super::describe).collect();
+    (!plan.write && !changes.is_empty()).then(|| {
+        Condition::no(
+            Reason::ObserveOnly,
+            format!("mode is Observe; Manage would set {}", changes.join("; ")),
+        )
+    })
 }
 
 /// True when there is something to know.
@@ -97,28 +120,20 @@ fn calico(plan: &Plan, applied: &Applied) -> Condition {
     if let Some(failed) = failed(applied, Part::Calico) {
         return failed;
     }
-    let found = findings(&plan.calico.findings);
-    let observing = !plan.write && !plan.calico.writes.is_empty();
-    found.unwrap_or_else(|| {
-        if observing {
-            let changes = plan
-                .calico
-                .writes
-                .iter()
-                .flat_map(|w| &w.changes)
-                .map(super::describe);
-            let changes = changes.collect::<Vec<_>>().join("; ");
-            Condition::no(
-                Reason::ObserveOnly,
-                format!("mode is Observe; Manage would set {changes}"),
-            )
-        } else {
+    if plan.calico.policy_only {
+        return Condition::yes(
+            Reason::NotApplicable,
+            "Calico does not network Windows nodes here: its configuration is not looked at",
+        );
+    }
+    findings(&plan.calico.findings)
+        .or_else(|| observing(plan, |kind| ConfigKind::OF_CALICO.contains(&kind)))
+        .unwrap_or_else(|| {
             Condition::yes(
                 Reason::AsExpected,
                 "IPAM configuration, IP pools and Felix are as Windows nodes need them",
             )
-        }
-    })
+        })
 }
 
 fn failed(applied: &Applied, part: Part) -> Option<Condition> {
@@ -145,10 +160,7 @@ fn workload(
     }
     let (part, name) = match app {
         App::NodeAgent => (Part::NodeAgent, wn_api::names::node_agent::DAEMON_SET),
-        App::NetworkAgent => (
-            Part::NetworkAgent,
-            wn_api::names::network_agent::FLANNEL_DAEMON_SET,
-        ),
+        App::NetworkAgent => (Part::NetworkAgent, plan.network_daemon_set),
         App::KubeProxy => (Part::KubeProxy, wn_api::names::kube_proxy::DAEMON_SET),
     };
     if let Standing::External { by } = &workload.standing {
@@ -269,6 +281,10 @@ const fn needs_a_person(reason: Reason) -> bool {
             | Reason::NotL2Adjacent
             | Reason::PodCIDRMissing
             | Reason::AgentsOverlap
+            | Reason::NetworkInUse
+            | Reason::RestartNeeded
+            | Reason::PodCIDRConflict
+            | Reason::PrerequisiteMissing
     )
 }
 

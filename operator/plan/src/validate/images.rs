@@ -1,15 +1,41 @@
 //! Image fields that a schema cannot judge.
 
-use wn_api::spec::{Image, WindowsNodeConfigSpec};
+use wn_api::spec::{Image, Management, WindowsNodeConfigSpec};
 
 use super::Violation;
+use crate::network;
 
 pub fn violations(spec: &WindowsNodeConfigSpec) -> Vec<Violation> {
     let mut found = Vec::new();
     found.extend(image("spec.nodeAgent.image", &spec.node_agent.image));
     found.extend(image("spec.kubeProxy.image", &spec.kube_proxy.image));
+    found.extend(image("spec.networkAgent.image", &spec.network_agent.image));
+    found.extend(network_agent(spec));
     found.extend(sibling(&spec.node_agent.image));
     found
+}
+
+/// No project publishes the image of a network agent, and a name we made up would be pulled from whoever takes it.
+fn network_agent(spec: &WindowsNodeConfigSpec) -> Option<Violation> {
+    let agent = network::of(spec.network.type_).agent()?;
+    let image = &spec.network_agent.image;
+    let missing = match (&image.repository, image.tag.is_some() || image.digest.is_some()) {
+        (Some(_), true) => return None,
+        (Some(_), false) => "tag or digest is missing",
+        (None, true) => "repository is missing",
+        (None, false) => "repository and tag (or digest) are missing",
+    };
+    (spec.network_agent.management != Management::External).then(|| {
+        Violation::new(
+            "spec.networkAgent.image",
+            format!(
+                "{missing}: no project publishes an image for DaemonSet {}; build one with {} from the recipe in docs/images.md and name it \
+                 here, or set spec.networkAgent.management to External",
+                agent.daemon_set(),
+                agent.image()
+            ),
+        )
+    })
 }
 
 fn image(path: &str, image: &Image) -> Option<Violation> {

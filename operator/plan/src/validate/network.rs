@@ -2,7 +2,9 @@
 
 use ipnet::Ipv4Net;
 use wn_api::names::{MAX_VXLAN_VNI, MIN_VXLAN_VNI, VXLAN_PORT};
-use wn_api::spec::{ApiServer, ClusterDns, Ipam, NetworkType, NodeAgent, Vxlan, WindowsNodeConfigSpec};
+use wn_api::spec::{
+    ApiServer, ClusterDns, Ipam, Management, NetworkType, NodeAgent, Vxlan, WindowsNodeConfigSpec,
+};
 
 use super::Violation;
 use crate::inputs::{cluster_ip, is_cidr_v4, is_ip};
@@ -15,7 +17,7 @@ pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Viol
     found.extend(service_cidrs(&network.service_cidrs));
     found.extend(network.cluster_dns.iter().flat_map(cluster_dns));
     found.extend(spec.calico.vxlan.iter().flat_map(vxlan));
-    if network.type_ == NetworkType::CalicoBgp {
+    if network.type_ != NetworkType::CalicoVxlan {
         found.extend(no_vxlan(spec.calico.vxlan.is_some(), &spec.node_agent));
     }
     if network.ipam == Ipam::HostLocal && network.type_ != NetworkType::CalicoBgp {
@@ -28,7 +30,19 @@ pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Viol
         ));
     }
     found.extend(folders(&spec.node_agent));
+    found.extend(kube_proxy(spec));
     found
+}
+
+/// There is no HNS network of a known name that kube-proxy could program.
+fn kube_proxy(spec: &WindowsNodeConfigSpec) -> Option<Violation> {
+    let wanted = spec.kube_proxy.management == Management::Managed;
+    (wanted && spec.network.type_ == NetworkType::CloudProvider).then(|| {
+        Violation::new(
+            "spec.kubeProxy.management",
+            "Managed is not for network type CloudProvider, whose platform runs kube-proxy: remove it",
+        )
+    })
 }
 
 fn api_server(given: &ApiServer, observed: &Observed) -> Vec<Violation> {

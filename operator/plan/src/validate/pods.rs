@@ -22,6 +22,14 @@ pub fn violations(spec: &WindowsNodeConfigSpec) -> Vec<Violation> {
             .flat_map(|r| resources("spec.kubeProxy.resources", r)),
     );
     found.extend(tolerations("spec.kubeProxy.tolerations", &proxy.tolerations));
+    let network = &spec.network_agent;
+    found.extend(
+        network
+            .resources
+            .iter()
+            .flat_map(|r| resources("spec.networkAgent.resources", r)),
+    );
+    found.extend(tolerations("spec.networkAgent.tolerations", &network.tolerations));
     found
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet};
 use k8s_openapi::api::core::v1::{
-    ConfigMap, Container, EnvVar, EnvVarSource, LocalObjectReference, ObjectFieldSelector, PodOS,
-    PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements, Toleration as PodToleration, Volume,
-    WindowsSecurityContextOptions,
+    ConfigMap, ConfigMapVolumeSource, Container, EnvVar, EnvVarSource, LocalObjectReference,
+    ObjectFieldSelector, PodOS, PodSecurityContext, PodSpec, PodTemplateSpec, ResourceRequirements,
+    Toleration as PodToleration, Volume, VolumeMount, WindowsSecurityContextOptions,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
@@ -53,12 +53,12 @@ pub struct Contents {
 pub fn daemon_set(
     base: &Base<'_>,
     contents: Contents,
-    config: &ConfigMap,
+    config: Option<&ConfigMap>,
     around: &Surroundings,
 ) -> DaemonSet {
     let data = config
-        .data
         .iter()
+        .filter_map(|c| c.data.as_ref())
         .flatten()
         .flat_map(|(key, value)| [key.as_str(), value.as_str()]);
     let checksum = BTreeMap::from([(annotations::CONFIG_CHECKSUM.to_owned(), checksum::of(data))]);
@@ -87,9 +87,18 @@ pub fn daemon_set(
 }
 
 pub fn config_map(name: &str, key: &str, value: String, base: &Base<'_>, around: &Surroundings) -> ConfigMap {
+    config_map_of(name, BTreeMap::from([(key.to_owned(), value)]), base, around)
+}
+
+pub fn config_map_of(
+    name: &str,
+    data: BTreeMap<String, String>,
+    base: &Base<'_>,
+    around: &Surroundings,
+) -> ConfigMap {
     ConfigMap {
         metadata: object_meta(name, base, around),
-        data: Some(BTreeMap::from([(key.to_owned(), value)])),
+        data: Some(data),
         ..ConfigMap::default()
     }
 }
@@ -249,6 +258,43 @@ pub fn resources(spec: &Resources) -> ResourceRequirements {
         requests: quantities(&spec.requests),
         limits: quantities(&spec.limits),
         ..ResourceRequirements::default()
+    }
+}
+
+/// Has PowerShell run a script of a mounted ConfigMap. `-File`, not `-Command`: it must not read `,` and `;` in the
+/// arguments as its own.
+pub fn powershell(script: &str) -> Vec<String> {
+    let script = format!("{ROOT}{script}");
+    [
+        "powershell.exe",
+        "-NoLogo",
+        "-NoProfile",
+        "-NonInteractive",
+        "-ExecutionPolicy",
+        "Bypass",
+        "-File",
+        &script,
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+pub fn config_map_volume(volume: &str, config_map: &str) -> Volume {
+    Volume {
+        name: volume.to_owned(),
+        config_map: Some(ConfigMapVolumeSource {
+            name: config_map.to_owned(),
+            ..ConfigMapVolumeSource::default()
+        }),
+        ..Volume::default()
+    }
+}
+
+pub fn mount(volume: &str, path: &str) -> VolumeMount {
+    VolumeMount {
+        name: volume.to_owned(),
+        mount_path: path.to_owned(),
+        ..VolumeMount::default()
     }
 }
 

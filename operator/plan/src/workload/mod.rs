@@ -1,9 +1,10 @@
-//! The two DaemonSets on Windows nodes, rendered whole: everything that can be decided off the node is
+//! The DaemonSets on Windows nodes, rendered whole: everything that can be decided off the node is
 //! decided here; scripts add only what the node alone knows.
 
 mod image;
 pub mod kube_proxy;
 mod meta;
+pub mod network_agent;
 pub mod node_agent;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
@@ -30,11 +31,22 @@ pub struct Surroundings {
     pub dns_search: Vec<String>,
     /// VXLAN network identifier; used with `CalicoVXLAN` only.
     pub vni: i32,
+    /// HNS network kube-proxy programs; empty where kube-proxy is the platform's.
+    pub hns_network: String,
+    /// HNS networks Felix may program, as a regular expression.
+    pub hns_networks: &'static str,
+    /// The CNI plugin, as tigera/operator names it: what is not `Calico` is left alone by Calico's scripts.
+    pub cni_plugin: &'static str,
+    /// Folders of the node that containerd reads: CNI binaries, CNI configuration.
+    pub cni_dirs: (String, String),
 }
 
-/// A DaemonSet and the ConfigMap it reads.
+/// A DaemonSet and what it reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    pub config_map: ConfigMap,
+    /// Rolls the pods when it changes.
+    pub config_map: Option<ConfigMap>,
     pub daemon_set: DaemonSet,
+    /// A ConfigMap whose changes the pods follow without being rolled.
+    pub followed: Option<ConfigMap>,
 }

@@ -28,5 +28,23 @@ pub fn around(network: NetworkType) -> Surroundings {
         dns_servers: vec!["10.96.0.10".into()],
         dns_search: vec!["svc.cluster.local".into()],
         vni: 4096,
+        hns_network: match network {
+            NetworkType::CalicoVxlan | NetworkType::CalicoBgp => "Calico",
+            NetworkType::FlannelVxlan => "flannel.4096",
+            NetworkType::FlannelHostGateway | NetworkType::StaticRoutes => "cbr0",
+            NetworkType::CloudProvider => "",
+        }
+        .into(),
+        hns_networks: match network {
+            NetworkType::CalicoVxlan | NetworkType::CalicoBgp => "Calico.*",
+            NetworkType::FlannelVxlan => "flannel.*",
+            NetworkType::FlannelHostGateway | NetworkType::StaticRoutes => "cbr0",
+            NetworkType::CloudProvider => "azure.*|vpc.*",
+        },
+        cni_plugin: match network {
+            NetworkType::CalicoVxlan | NetworkType::CalicoBgp => "Calico",
+            _ => "None",
+        },
+        cni_dirs: ("/opt/cni/bin".into(), "/etc/cni/net.d".into()),
     }
 }

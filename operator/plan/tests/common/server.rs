@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 use wn_api::calico::ConfigKind;
+use wn_api::names::flannel::NET_CONF_KEY;
 use wn_api::names::managers;
 use wn_plan::calico::{Action, Write};
+use wn_plan::network::net_conf;
 use wn_plan::observed::CalicoObject;
 
 type Key = (ConfigKind, String);
@@ -101,7 +103,7 @@ impl Store {
 
     /// An object as the API server would give it.
     pub fn json(&self, kind: ConfigKind, name: &str) -> Option<Value> {
-        Some(self.objects.get(&(kind, name.to_owned()))?.json(name))
+        Some(self.objects.get(&(kind, name.to_owned()))?.json(kind, name))
     }
 
     pub fn delete(&mut self, kind: ConfigKind, name: &str) {
@@ -126,6 +128,24 @@ impl Store {
                     "Calico's schema requires both"
                 );
                 self.update(kind, name, manager_of(kind), &Value::Object(spec.clone()));
+            }
+            // One text holds all of flannel's fields, so what is written is the text, by a plain update.
+            Action::Apply {
+                spec,
+                resource_version,
+            }
+            | Action::Restore {
+                spec,
+                resource_version,
+            } if kind == ConfigKind::FlannelConfiguration => {
+                assert_eq!(*resource_version, stored_version(), "{kind:?} {name}");
+                let text = self.objects[&(kind, name.into())].spec[NET_CONF_KEY].clone();
+                let text = spec
+                    .iter()
+                    .fold(text.as_str().unwrap().to_owned(), |text, (field, value)| {
+                        net_conf::with(&text, field, Some(value).filter(|v| !v.is_null())).unwrap()
+                    });
+                self.update(kind, name, manager_of(kind), &json!({ (NET_CONF_KEY): text }));
             }
             Action::Apply {
                 spec,
@@ -165,8 +185,12 @@ impl Store {
 
     /// The facts of every object, read the way the operator reads them.
     pub fn facts(&self) -> BTreeMap<Key, CalicoObject> {
-        let facts =
-            |(key, object): (&Key, &Stored)| (key.clone(), CalicoObject::read(key.0, &object.json(&key.1)));
+        let facts = |(key, object): (&Key, &Stored)| {
+            (
+                key.clone(),
+                CalicoObject::read(key.0, &object.json(key.0, &key.1)),
+            )
+        };
         self.objects.iter().map(facts).collect()
     }
 
@@ -190,21 +214,26 @@ impl Stored {
         self.owners.retain(|_, owned| !owned.is_empty());
     }
 
-    fn json(&self, name: &str) -> Value {
+    fn json(&self, kind: ConfigKind, name: &str) -> Value {
+        let part = if kind == ConfigKind::FlannelConfiguration {
+            "data"
+        } else {
+            "spec"
+        };
         let entry = |((manager, operation), fields): (&Owner, &BTreeSet<String>)| {
             let mut tree = json!({});
             for field in fields {
                 *tree_at(&mut tree, field, "f:") = json!({});
             }
             let fields = tree;
-            json!({"manager": manager, "operation": operation, "fieldsV1": {"f:spec": fields}})
+            json!({"manager": manager, "operation": operation, "fieldsV1": {format!("f:{part}"): fields}})
         };
         json!({
             "metadata": {
                 "name": name, "uid": self.uid.to_string(), "resourceVersion": self.version.to_string(),
                 "labels": self.labels, "managedFields": self.owners.iter().map(entry).collect::<Vec<_>>(),
             },
-            "spec": self.nested(),
+            part: self.nested(),
             "status": self.status,
         })
     }

@@ -35,6 +35,9 @@ const fn place(kind: ConfigKind) -> (Topic, &'static str) {
 }
 
 pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
+    if write.kind == ConfigKind::FlannelConfiguration {
+        return super::flannel::write(context, write).await;
+    }
     let (topic, hint) = place(write.kind);
     let what = format!("{} {}{hint}", write.kind.as_str(), write.name);
     let (Some(api), Some(resource)) = (context.apis.api(topic), context.apis.resource(topic)) else {

@@ -2,10 +2,12 @@
 //! given back is written down first, Calico is made fit before anything is started on it.
 
 mod calico;
+mod flannel;
 mod objects;
 
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
+use wn_api::calico::ConfigKind;
 use wn_plan::applied::{Applied, Failure, Part};
 use wn_plan::decide::Plan;
 use wn_plan::status::with_originals;
@@ -53,6 +55,16 @@ pub async fn apply(
     }
 }
 
+const fn part(kind: ConfigKind) -> Part {
+    match kind {
+        ConfigKind::FlannelConfiguration => Part::Network,
+        ConfigKind::IpamConfiguration
+        | ConfigKind::IpPool
+        | ConfigKind::FelixConfiguration
+        | ConfigKind::Installation => Part::Calico,
+    }
+}
+
 async fn parts(
     context: &Context,
     plan: &Plan,
@@ -62,7 +74,7 @@ async fn parts(
     for write in &plan.calico.writes {
         calico::write(context, write)
             .await
-            .map_err(|e| (Part::Calico, e))?;
+            .map_err(|e| (part(write.kind), e))?;
         context.remember(|memory| {
             for change in write.changes.iter().filter(|c| c.drifted_by.is_some()) {
                 memory.contests.repaired(change.id.clone(), now);

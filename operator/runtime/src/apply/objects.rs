@@ -16,6 +16,11 @@ use crate::world::Topic;
 pub fn part(name: &str) -> Part {
     match name {
         names::node_agent::DAEMON_SET | names::node_agent::CONFIG_MAP => Part::NodeAgent,
+        names::network_agent::FLANNEL_DAEMON_SET
+        | names::network_agent::FLANNEL_CONFIG_MAP
+        | names::network_agent::STATIC_ROUTES_DAEMON_SET
+        | names::network_agent::STATIC_ROUTES_CONFIG_MAP
+        | names::network_agent::STATIC_ROUTES_NODES => Part::NetworkAgent,
         _ => Part::KubeProxy,
     }
 }

@@ -49,7 +49,7 @@ impl Apis {
             Topic::Nodes | Topic::LinuxNodes => ("", "v1", "Node", "nodes"),
             Topic::Pods => ("", "v1", "Pod", "pods"),
             Topic::DaemonSets => ("apps", "v1", "DaemonSet", "daemonsets"),
-            Topic::ConfigMaps => ("", "v1", "ConfigMap", "configmaps"),
+            Topic::ConfigMaps | Topic::Flannel => ("", "v1", "ConfigMap", "configmaps"),
             Topic::Source(source) => source_resource(source),
             Topic::Definition(_) => (
                 "apiextensions.k8s.io",
@@ -132,6 +132,7 @@ impl Apis {
         match topic {
             Topic::ConfigMaps => Some(&self.namespace),
             Topic::Source(source) => source_place(source).0,
+            Topic::Flannel => Some(names::flannel::NAMESPACE),
             _ => None,
         }
     }
@@ -171,6 +172,7 @@ pub fn selection(topic: Topic) -> watcher::Config {
             one(wn_api::calico::DEFAULT)
         }
         Topic::Typha => one("calico-typha"),
+        Topic::Flannel => one(names::flannel::CONFIG_MAP),
         Topic::Failures => all.fields(&format!("reason={}", failures::REASON)),
         Topic::DaemonSets
         | Topic::Migrations
@@ -189,7 +191,8 @@ fn source_resource(source: Source) -> (&'static str, &'static str, &'static str,
         | Source::KubeProxyConfig
         | Source::KubeadmConfig
         | Source::ClusterInfo
-        | Source::CalicoConfig => ("", "v1", "ConfigMap", "configmaps"),
+        | Source::CalicoConfig
+        | Source::AmazonVpcCni => ("", "v1", "ConfigMap", "configmaps"),
         Source::KubernetesEndpoints => ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
         Source::ServiceCidr => ("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs"),
         Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {
@@ -211,5 +214,6 @@ const fn source_place(source: Source) -> (Option<&'static str>, &'static str) {
         Source::OpenShiftDns => (Some("openshift-dns"), "dns-default"),
         Source::Rke2Dns => (Some("kube-system"), "rke2-coredns-rke2-coredns"),
         Source::CalicoConfig => (Some("kube-system"), "calico-config"),
+        Source::AmazonVpcCni => (Some("kube-system"), names::eks::CONFIG_MAP),
     }
 }

@@ -180,6 +180,14 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             (kind, name),
             object.map(|o| CalicoObject::read(kind, o)),
         ),
+        Topic::Flannel => {
+            let kind = ConfigKind::FlannelConfiguration;
+            set(
+                &mut observed.calico.objects,
+                (kind, name),
+                object.map(|o| CalicoObject::read(kind, o)),
+            )
+        }
         Topic::ClusterInformation => replace(
             &mut observed.calico.cluster_information,
             object.map(ClusterInformation::read),
@@ -353,9 +361,11 @@ const fn type_of(kind: OwnKind) -> (&'static str, &'static str) {
 
 fn source_facts(source: Source, object: &Value) -> SourceFacts {
     match source {
-        Source::ServicesEndpoint | Source::KubeProxyConfig | Source::KubeadmConfig | Source::ClusterInfo => {
-            cluster::config_map(object)
-        }
+        Source::ServicesEndpoint
+        | Source::KubeProxyConfig
+        | Source::KubeadmConfig
+        | Source::ClusterInfo
+        | Source::AmazonVpcCni => cluster::config_map(object),
         Source::CalicoConfig => cluster::calico_config(object),
         Source::KubernetesEndpoints => cluster::endpoint_slice(object),
         Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {

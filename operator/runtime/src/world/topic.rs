@@ -37,6 +37,8 @@ pub enum Topic {
     KubeControllers,
     /// Events of pods whose sandbox could not be made.
     Failures,
+    /// flannel's configuration.
+    Flannel,
 }
 
 impl Topic {

@@ -16,8 +16,12 @@ use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::{debug, warn};
 use wn_api::calico::ConfigKind;
+use wn_api::spec::NetworkType;
 use wn_plan::calico::api::form;
-use wn_plan::observed::{Key, Reservations};
+use wn_plan::calico::held_originals;
+use wn_plan::observed::{
+    Observed, Source, {Key, Reservations},
+};
 
 use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
 use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES, TIGERA_STATUSES};
@@ -80,6 +84,7 @@ impl Watches {
         if calico.is_some() {
             wanted.extend(CALICO);
         }
+        wanted.extend(self.world.read(of_network));
         self.stop(|topic| !wanted.contains(&topic));
         for topic in &wanted {
             self.start(*topic, apis);
@@ -152,6 +157,27 @@ const CALICO: [Topic; 11] = [
     Topic::HostEndpoints,
     Topic::KubeControllers,
 ];
+
+/// What only some network types read; flannel's configuration also as long as it is to be given back.
+fn of_network(observed: &Observed) -> Vec<Topic> {
+    let network = observed.readable().map(|c| c.spec.network.type_);
+    let flannel = matches!(
+        network,
+        Some(NetworkType::FlannelHostGateway | NetworkType::FlannelVxlan)
+    );
+    let held = held_originals(observed)
+        .iter()
+        .any(|o| o.kind == ConfigKind::FlannelConfiguration);
+    let cloud = network == Some(NetworkType::CloudProvider);
+    let topics = [
+        (flannel || held, Topic::Flannel),
+        (cloud, Topic::Source(Source::AmazonVpcCni)),
+    ];
+    topics
+        .into_iter()
+        .filter_map(|(wanted, topic)| wanted.then_some(topic))
+        .collect()
+}
 
 fn base() -> BTreeSet<Topic> {
     let always = [
@@ -238,7 +264,8 @@ fn label(topic: Topic) -> String {
         | Topic::Reservations
         | Topic::HostEndpoints
         | Topic::KubeControllers
-        | Topic::Failures => format!("{topic:?}"),
+        | Topic::Failures
+        | Topic::Flannel => format!("{topic:?}"),
     }
 }
 

@@ -4,6 +4,8 @@ mod adjacency;
 mod backend;
 mod pod_cidr;
 
+use std::borrow::Cow;
+
 use wn_api::spec::{Ipam, WindowsNodeConfigSpec};
 
 use super::{Backend, CalicoRole, NetworkOption, SourceVip};
@@ -18,8 +20,8 @@ const HOST_ENDPOINT: &str = "Calico_ep";
 pub struct Vxlan;
 
 impl NetworkOption for Vxlan {
-    fn hns_network(&self) -> Option<&'static str> {
-        Some(NETWORK)
+    fn hns_network(&self, _: &Observed) -> Option<Cow<'static, str>> {
+        Some(NETWORK.into())
     }
 
     fn source_vip(&self) -> SourceVip {
@@ -30,6 +32,10 @@ impl NetworkOption for Vxlan {
         CalicoRole::Networking(Backend::Vxlan)
     }
 
+    fn cni_plugin(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> &'static str {
+        "Calico"
+    }
+
     fn findings(&self, _: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
         backend::overlay(observed).into_iter().collect()
     }
@@ -38,8 +44,8 @@ impl NetworkOption for Vxlan {
 pub struct Bgp;
 
 impl NetworkOption for Bgp {
-    fn hns_network(&self) -> Option<&'static str> {
-        Some(NETWORK)
+    fn hns_network(&self, _: &Observed) -> Option<Cow<'static, str>> {
+        Some(NETWORK.into())
     }
 
     fn source_vip(&self) -> SourceVip {
@@ -48,6 +54,10 @@ impl NetworkOption for Bgp {
 
     fn calico(&self) -> CalicoRole {
         CalicoRole::Networking(Backend::Bgp)
+    }
+
+    fn cni_plugin(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> &'static str {
+        "Calico"
     }
 
     fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wn_api::spec::KubeProxy;
 
-use super::{HEALTH_PORT, NETWORK};
+use super::HEALTH_PORT;
 use crate::version::Version;
 
 /// Last minor in which kube-proxy refuses `--enable-dsr=true` without the gate. From 1.33 the gate is on, from
@@ -36,10 +36,10 @@ pub const MANAGED_FLAGS: &[&str] = &[
     "write-config-to",
 ];
 
-pub fn arguments(spec: &KubeProxy, version: &Version, dsr: bool) -> Vec<String> {
+pub fn arguments(spec: &KubeProxy, version: &Version, dsr: bool, network: &str) -> Vec<String> {
     let mut all = vec![
         "--proxy-mode=kernelspace".to_owned(),
-        format!("--network-name={NETWORK}"),
+        format!("--network-name={network}"),
     ];
     if dsr {
         all.push("--enable-dsr=true".to_owned());
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn workload_managed_flags_hold_every_flag_we_write() {
-        let all = arguments(&KubeProxy::default(), &Version::new(1, 32, 0), true);
+        let all = arguments(&KubeProxy::default(), &Version::new(1, 32, 0), true, "Calico");
         for argument in &all {
             let name = argument.trim_start_matches('-').split('=').next().unwrap();
             assert!(MANAGED_FLAGS.contains(&name), "{name}");
@@ -115,7 +115,7 @@ mod tests {
             extra_args: vec!["--v=4".into()],
             ..KubeProxy::default()
         };
-        let all = arguments(&spec, &Version::new(1, 31, 2), false);
+        let all = arguments(&spec, &Version::new(1, 31, 2), false, "cbr0");
         assert!(!all.iter().any(|a| a.contains("dsr")));
         assert_eq!(all.last().unwrap(), "--v=4");
     }

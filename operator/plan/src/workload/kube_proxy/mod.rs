@@ -4,27 +4,24 @@
 mod flags;
 mod script;
 
-use k8s_openapi::api::core::v1::{
-    ConfigMapVolumeSource, Container, EnvVar, HTTPGetAction, Probe, Volume, VolumeMount,
-};
+use k8s_openapi::api::core::v1::{Container, EnvVar, HTTPGetAction, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use wn_api::names::kube_proxy as names;
-use wn_api::spec::{Image, KubeProxy, NetworkType, Resources};
+use wn_api::spec::{Image, KubeProxy, Resources};
 
 use super::image::{DefaultImage, reference};
 use super::meta::{
-    Base, Contents, ROOT, api_server_env, config_map, daemon_set, env, field_env, pull_policy, resources,
+    Base, Contents, ROOT, api_server_env, config_map, config_map_volume, daemon_set, env, field_env, mount,
+    powershell, pull_policy, resources,
 };
 use super::{Surroundings, Workload};
+use crate::network::{self, SourceVip};
 use crate::version::Version;
 
 pub use flags::{MANAGED_FLAGS, arguments};
+pub use script::TEXT as SCRIPT;
 
-/// HNS network Calico creates, for both network types (`startup_windows.go`).
-const NETWORK: &str = "Calico";
-/// Endpoint of the node itself in that network (`SetupVxlanNetwork`: name of the network and `_ep`).
-const HOST_ENDPOINT: &str = "Calico_ep";
 /// kube-proxy's default health port (`pkg/cluster/ports`).
 const HEALTH_PORT: i32 = 10256;
 const SCRIPTS: &str = "scripts";
@@ -53,12 +50,13 @@ pub fn kube_proxy(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surro
     let contents = Contents {
         init_containers: Vec::new(),
         containers: vec![container(spec, version, dsr, around)],
-        volumes: vec![scripts_volume()],
+        volumes: vec![config_map_volume(SCRIPTS, names::CONFIG_MAP)],
     };
-    let daemon_set = daemon_set(&base, contents, &config_map, around);
+    let daemon_set = daemon_set(&base, contents, Some(&config_map), around);
     Workload {
-        config_map,
+        config_map: Some(config_map),
         daemon_set,
+        followed: None,
     }
 }
 
@@ -77,8 +75,8 @@ fn container(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surroundin
         name: names::CONTAINER.to_owned(),
         image: Some(image(&spec.image, version, around.image_registry.as_deref())),
         image_pull_policy: pull_policy(&spec.image),
-        command: Some(command()),
-        args: Some(arguments(spec, version, dsr)),
+        command: Some(powershell(&format!("{SCRIPTS_MOUNT}/{}", names::SCRIPT_KEY))),
+        args: Some(arguments(spec, version, dsr, &around.hns_network)),
         working_dir: Some(format!("{ROOT}/kube-proxy/")),
         env: Some(environment(around)),
         resources: Some(
@@ -86,11 +84,7 @@ fn container(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surroundin
                 .as_ref()
                 .map_or_else(|| resources(&default_resources()), resources),
         ),
-        volume_mounts: Some(vec![VolumeMount {
-            name: SCRIPTS.to_owned(),
-            mount_path: SCRIPTS_MOUNT.to_owned(),
-            ..VolumeMount::default()
-        }]),
+        volume_mounts: Some(vec![mount(SCRIPTS, SCRIPTS_MOUNT)]),
         startup_probe: Some(Probe {
             // Longer than the script waits, so that its own message ends the wait, not a probe.
             failure_threshold: Some(script::WAIT_SECONDS / PROBE_PERIOD + 12),
@@ -108,47 +102,36 @@ fn container(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surroundin
     }
 }
 
-/// `-File`, not `-Command`: PowerShell must not read `,` and `;` in the arguments of kube-proxy as its own.
-fn command() -> Vec<String> {
-    let script = format!("{ROOT}{SCRIPTS_MOUNT}/{}", names::SCRIPT_KEY);
-    [
-        "powershell.exe",
-        "-NoLogo",
-        "-NoProfile",
-        "-NonInteractive",
-        "-ExecutionPolicy",
-        "Bypass",
-        "-File",
-        &script,
-    ]
-    .map(str::to_owned)
-    .to_vec()
-}
-
 fn environment(around: &Surroundings) -> Vec<EnvVar> {
     let mut all = vec![
         field_env("NODENAME", "spec.nodeName"),
         // What the script waits for; kube-proxy takes `--network-name` first, which is the same.
-        env("KUBE_NETWORK", NETWORK),
+        env("KUBE_NETWORK", around.hns_network.clone()),
         env("HNS_WAIT_SECONDS", script::WAIT_SECONDS.to_string()),
+        env("NETWORK_AGENT", network_agent(around)),
     ];
     // kube-proxy ends with "source-vip flag not set" on an overlay, and needs none elsewhere.
-    if around.network == NetworkType::CalicoVxlan {
-        all.push(env("SOURCE_VIP_ENDPOINT", HOST_ENDPOINT));
+    match network::of(around.network).source_vip() {
+        SourceVip::None => {}
+        SourceVip::Endpoint(endpoint) => all.push(env("SOURCE_VIP_ENDPOINT", endpoint)),
+        SourceVip::HostLocal => {
+            all.push(env("SOURCE_VIP_IPAM", "host-local"));
+            all.push(env("CNI_BIN_DIR", around.cni_dirs.0.clone()));
+        }
     }
     all.extend(api_server_env(around));
     all
 }
 
-fn scripts_volume() -> Volume {
-    let source = ConfigMapVolumeSource {
-        name: names::CONFIG_MAP.to_owned(),
-        ..ConfigMapVolumeSource::default()
-    };
-    Volume {
-        name: SCRIPTS.to_owned(),
-        config_map: Some(source),
-        ..Volume::default()
+/// Where to look when the HNS network does not come up.
+fn network_agent(around: &Surroundings) -> String {
+    match network::of(around.network).agent() {
+        Some(agent) => format!(
+            "DaemonSet {}, container {}",
+            agent.daemon_set(),
+            agent.container()
+        ),
+        None => "DaemonSet calico-node-windows, container node".to_owned(),
     }
 }
 

@@ -6,4 +6,8 @@
 /// the agent's image; five minutes cover it, and end well before anybody wonders what a silent pod waits for.
 pub const WAIT_SECONDS: i32 = 300;
 
-pub const TEXT: &str = include_str!("../../../scripts/kube-proxy/start.ps1");
+pub const TEXT: &str = concat!(
+    include_str!("../../../scripts/common/functions.ps1"),
+    "\n",
+    include_str!("../../../scripts/kube-proxy/start.ps1")
+);

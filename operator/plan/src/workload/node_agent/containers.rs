@@ -2,7 +2,6 @@
 
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, ExecAction, HostPathVolumeSource, Lifecycle, LifecycleHandler, Probe, Volume,
-    VolumeMount,
 };
 
 use wn_api::calico::CalicoApi;
@@ -13,7 +12,7 @@ use super::cni_config::net_dir;
 use super::command_line::{CommandLines, in_image};
 use super::env::{self, CNI_BIN_MOUNT, CNI_NET_MOUNT};
 use crate::workload::Surroundings;
-use crate::workload::meta::{Contents, pull_policy, resources};
+use crate::workload::meta::{Contents, mount, pull_policy, resources};
 
 const DEFAULT_BIN_DIR: &str = "/opt/cni/bin";
 const CNI_BIN: &str = "cni-bin-dir";
@@ -33,10 +32,19 @@ pub fn contents(
         spec,
         image: &images.node,
         env: env::agent(spec, api, around),
+        cni: !super::policy_only(around.network),
     };
     let mut containers = vec![agent.container("node", "node-service.ps1"), felix(&agent, lines)];
     if around.network == NetworkType::CalicoBgp {
         containers.push(agent.container("confd", "confd/confd-service.ps1"));
+    }
+    if super::policy_only(around.network) {
+        // Not even `uninstall-calico`: some releases of it delete the other plugin's files (calico#11109).
+        return Contents {
+            init_containers: Vec::new(),
+            containers,
+            volumes: volumes(spec, false),
+        };
     }
     // Order matters: the first deletes what a manual install left, the second installs anew.
     let uninstall = Container {
@@ -55,7 +63,7 @@ pub fn contents(
     Contents {
         init_containers: vec![uninstall, install],
         containers,
-        volumes: volumes(spec),
+        volumes: volumes(spec, true),
     }
 }
 
@@ -64,20 +72,25 @@ struct Agent<'a> {
     spec: &'a NodeAgent,
     image: &'a str,
     env: Vec<EnvVar>,
+    /// Calico's CNI plugin is used.
+    cni: bool,
 }
 
 impl Agent<'_> {
     /// The scripts load `config.ps1` from the current folder, hence the working directory.
     fn container(&self, name: &str, script: &str) -> Container {
+        let mut mounts = vec![
+            mount(VAR_RUN, "/var/run/calico"),
+            mount(VAR_LIB, "/var/lib/calico"),
+        ];
+        if self.cni {
+            mounts.push(mount(CNI_LOG, "/var/log/calico/cni"));
+            mounts.push(mount(CNI_NET, CNI_NET_MOUNT));
+        }
         Container {
             args: Some(vec![in_image(&format!("CalicoWindows/{script}"))]),
             working_dir: Some(in_image("CalicoWindows/")),
-            volume_mounts: Some(vec![
-                mount(VAR_RUN, "/var/run/calico"),
-                mount(VAR_LIB, "/var/lib/calico"),
-                mount(CNI_LOG, "/var/log/calico/cni"),
-                mount(CNI_NET, CNI_NET_MOUNT),
-            ]),
+            volume_mounts: Some(mounts),
             ..container(name, self.spec, self.image, self.env.clone())
         }
     }
@@ -133,14 +146,20 @@ pub fn bin_dir(spec: &NodeAgent) -> String {
     dir.replace('\\', "/")
 }
 
-fn volumes(spec: &NodeAgent) -> Vec<Volume> {
-    vec![
+fn volumes(spec: &NodeAgent, cni: bool) -> Vec<Volume> {
+    let own = [
+        folder(VAR_RUN, "/var/run/calico".to_owned()),
+        folder(VAR_LIB, "/var/lib/calico".to_owned()),
+    ];
+    if !cni {
+        return own.into();
+    }
+    let of_cni = [
         folder(CNI_BIN, bin_dir(spec)),
         folder(CNI_NET, net_dir(spec)),
         folder(CNI_LOG, "/var/log/calico/cni".to_owned()),
-        folder(VAR_RUN, "/var/run/calico".to_owned()),
-        folder(VAR_LIB, "/var/lib/calico".to_owned()),
-    ]
+    ];
+    of_cni.into_iter().chain(own).collect()
 }
 
 fn folder(name: &str, path: String) -> Volume {
@@ -152,14 +171,6 @@ fn folder(name: &str, path: String) -> Volume {
         name: name.to_owned(),
         host_path: Some(source),
         ..Volume::default()
-    }
-}
-
-fn mount(name: &str, path: &str) -> VolumeMount {
-    VolumeMount {
-        name: name.to_owned(),
-        mount_path: path.to_owned(),
-        ..VolumeMount::default()
     }
 }
 

@@ -56,18 +56,15 @@ pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> V
 /// What `node`, `felix` and `confd` share; all three read `config-hpc.ps1`, which fills what is missing here.
 pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<EnvVar> {
     let mut all = vec![
-        env(CNI_PLUGIN.0, CNI_PLUGIN.1),
+        env(CNI_PLUGIN.0, around.cni_plugin),
         env("DATASTORE_TYPE", "kubernetes"),
         env("WAIT_FOR_DATASTORE", "true"),
         env("CLUSTER_TYPE", cluster_type(around.network)),
         env("CALICO_DISABLE_FILE_LOGGING", "false"),
         env("CALICO_NETWORKING_BACKEND", backend(around.network)),
-        // `node` renews the token in the CNI plugin's kubeconfig, for this account of its own namespace
-        // (`node/pkg/cni/token_watch.go`).
-        env("CALICO_MANAGE_CNI", "true"),
-        env("CALICO_CNI_SERVICE_ACCOUNT", names::CNI_SERVICE_ACCOUNT),
-        // HNS networks Felix may program.
-        env("KUBE_NETWORK", "Calico.*"),
+    ];
+    all.extend(networking(around.network, around.hns_networks));
+    all.extend([
         env("IP", "autodetect"),
         env("IP6", "none"),
         env("FELIX_IPV6SUPPORT", "false"),
@@ -75,7 +72,7 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
         env("FELIX_DEFAULTENDPOINTTOHOSTACTION", "ACCEPT"),
         field_env("NODENAME", "spec.nodeName"),
         field_env("NAMESPACE", "metadata.namespace"),
-    ];
+    ]);
     all.extend(log_levels(spec.log_level));
     all.extend(host_local(around));
     all.extend(typha(around));
@@ -111,6 +108,25 @@ fn typha(around: &Surroundings) -> Vec<EnvVar> {
     vec![
         env("FELIX_TYPHAK8SNAMESPACE", namespace),
         env("FELIX_TYPHAK8SSERVICENAME", SERVICE),
+    ]
+}
+
+/// What of the CNI plugin is Calico's, and which HNS networks (a regular expression) Felix may program. Where Calico
+/// does not give pods their addresses, it knows them from the pods.
+fn networking(network: NetworkType, hns_networks: &str) -> Vec<EnvVar> {
+    if super::policy_only(network) {
+        return vec![
+            env("CALICO_MANAGE_CNI", "false"),
+            env("KUBE_NETWORK", hns_networks),
+            env("FELIX_ROUTESOURCE", "WorkloadIPs"),
+        ];
+    }
+    vec![
+        // `node` renews the token in the CNI plugin's kubeconfig, for this account of its own namespace
+        // (`node/pkg/cni/token_watch.go`).
+        env("CALICO_MANAGE_CNI", "true"),
+        env("CALICO_CNI_SERVICE_ACCOUNT", names::CNI_SERVICE_ACCOUNT),
+        env("KUBE_NETWORK", hns_networks),
     ]
 }
 

@@ -36,6 +36,11 @@ fn backend(network: NetworkType) -> &'static str {
     }
 }
 
+/// Does Calico enforce policy in a network that is not its own?
+fn policy_only(network: NetworkType) -> bool {
+    matches!(network::of(network).calico(), CalicoRole::Policy { .. })
+}
+
 /// The two images of the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Images {
@@ -58,14 +63,17 @@ pub fn node_agent(
         pull_secrets: &spec.image_pull_secrets,
         update_strategy: &spec.update_strategy,
     };
-    let cni = cni_config::render(spec, api, around);
-    let config_map = config_map(names::CONFIG_MAP, names::CONFIG_KEY, cni, &base, around);
+    let config_map = (!policy_only(around.network)).then(|| {
+        let cni = cni_config::render(spec, api, around);
+        config_map(names::CONFIG_MAP, names::CONFIG_KEY, cni, &base, around)
+    });
     let images = images(&spec.image, calico_version, around.image_registry.as_deref());
     let contents = containers::contents(spec, &images, CommandLines::of(calico_version), api, around);
-    let daemon_set = daemon_set(&base, contents, &config_map, around);
+    let daemon_set = daemon_set(&base, contents, config_map.as_ref(), around);
     Workload {
         config_map,
         daemon_set,
+        followed: None,
     }
 }
 

@@ -1,0 +1,8 @@
+//! Networks that are not Calico's, on a real control plane: each type works, or says why not; what is changed is
+//! repaired and given back.
+
+mod base;
+mod cloud;
+mod flannel;
+mod policy;
+mod routes;
