@@ -148,6 +148,7 @@ fn host_local(case: &mut Case) {
         ("CALICO_NETWORKING_BACKEND", "windows-bgp"),
         ("CNI_IPAM_TYPE", "host-local"),
     ];
+    case.install.extend(env(&told));
     case.node.extend(env(&told));
 }
 

@@ -148,7 +148,7 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::Definition(i) => one(super::topic::DEFINITIONS[i]),
         Topic::Installation => one(tigera::INSTALLATION),
         Topic::ClusterInformation | Topic::BgpConfiguration => one(wn_api::calico::DEFAULT),
-        Topic::Typha => one("calico-typha"),
+        Topic::Typha => one(names::TYPHA),
         Topic::Failures => all.fields(&format!("reason={}", failures::REASON)),
         Topic::DaemonSets
         | Topic::Migrations
