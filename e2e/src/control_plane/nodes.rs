@@ -47,6 +47,7 @@ pub struct NodeSpec {
     pub provider_id: Option<String>,
     /// `None` is one that nothing listens on.
     pub internal_ip: Option<String>,
+    pub pod_cidr: Option<String>,
     /// What the kubelet takes at most.
     pub max_pods: u32,
     /// Registered with `Ready` True, so that kwok need not write it.
@@ -85,6 +86,7 @@ impl NodeSpec {
             annotations: BTreeMap::new(),
             provider_id: None,
             internal_ip: None,
+            pod_cidr: None,
             max_pods: 110,
             ready: false,
         }
@@ -145,6 +147,11 @@ impl NodeSpec {
         self
     }
 
+    pub fn pod_cidr(mut self, cidr: impl Into<String>) -> Self {
+        self.pod_cidr = Some(cidr.into());
+        self
+    }
+
     fn all_labels(&self) -> BTreeMap<String, String> {
         let os = self.os.as_str();
         let mut labels: BTreeMap<String, String> = [
@@ -188,7 +195,10 @@ impl NodeSpec {
             .unwrap_or_else(|| format!("172.20.{high}.{low}"));
         let node = json!({
             "metadata": {"name": self.name, "labels": self.all_labels(), "annotations": annotations},
-            "spec": {"providerID": self.provider_id, "taints": taints},
+            "spec": {
+                "providerID": self.provider_id, "taints": taints,
+                "podCIDR": self.pod_cidr, "podCIDRs": self.pod_cidr.iter().collect::<Vec<_>>(),
+            },
             "status": {
                 "addresses": [
                     {"type": "InternalIP", "address": internal_ip},

@@ -12,7 +12,6 @@ use crate::node::builds::{BUILDS, FLOORS, Fit, Need};
 use crate::observed::{InstallationFacts, Observed};
 use crate::platform::{Behaviour, Support, behaviour, name};
 use crate::standing::{self, Standing};
-use crate::validate::validate;
 
 /// What is done for something.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,7 +56,7 @@ pub fn table() -> Vec<Row> {
     rows.push(host_local());
     rows.extend([DatastoreType::Kubernetes, DatastoreType::Etcd].map(datastore));
     rows.extend(installation());
-    rows.extend(PLATFORMS.map(platform));
+    rows.extend(Platform::ALL.map(platform));
     rows.extend(builds());
     rows.push(row(
         "IPv6 and dual stack on Windows nodes",
@@ -114,36 +113,15 @@ fn host_local() -> Row {
     )
 }
 
-/// With which network types a datastore can be had is validation's to say.
+/// What of Calico is in its datastore matters to the types it networks; with etcd, others have no use for it.
 fn datastore(type_: DatastoreType) -> Row {
-    let etcd = || Etcd {
-        endpoints: vec!["https://10.0.0.10:2379".to_owned()],
-        secret_ref: Some(EtcdSecret {
-            name: "calico-etcd-secrets".to_owned(),
-            ca: None,
-            cert: None,
-            key: None,
-        }),
-        prefix: None,
-    };
-    let taken = |network: &NetworkType| {
-        let mut spec = WindowsNodeConfigSpec::minimal(*network);
-        spec.calico.datastore = Datastore {
-            type_,
-            etcd: (type_ == DatastoreType::Etcd).then(etcd),
-        };
-        validate(&spec, &Observed::default()).is_ok()
-    };
+    let networks = |t: NetworkType| matches!(network::of(t).calico(), CalicoRole::Networking(_));
+    let taken = |t: &NetworkType| type_ == DatastoreType::Kubernetes || networks(*t);
     let all = NetworkType::ALL.iter();
     let (yes, no): (Vec<_>, Vec<_>) = all.partition(|n| taken(n));
     let list = |types: Vec<&NetworkType>| {
         let names: Vec<_> = types.iter().map(|t| format!("`{}`", t.as_str())).collect();
         names.join(", ")
-    };
-    let state = if yes.is_empty() {
-        State::Refused
-    } else {
-        State::Works
     };
     let how = if no.is_empty() {
         "with every network type".to_owned()
@@ -156,7 +134,7 @@ fn datastore(type_: DatastoreType) -> Row {
         }
         DatastoreType::Etcd => "Calico's datastore: etcd",
     };
-    row(what, state, how)
+    row(what, State::Works, how)
 }
 
 fn installation() -> [Row; 2] {
@@ -191,22 +169,6 @@ fn installation() -> [Row; 2] {
         ),
     ]
 }
-
-const PLATFORMS: [Platform; 13] = [
-    Platform::OnPremises,
-    Platform::Aws,
-    Platform::Gce,
-    Platform::Azure,
-    Platform::DigitalOcean,
-    Platform::OpenShift,
-    Platform::Rke2,
-    Platform::Aks,
-    Platform::Eks,
-    Platform::Gke,
-    Platform::Iks,
-    Platform::OpenStack,
-    Platform::K3s,
-];
 
 fn platform(platform: Platform) -> Row {
     let Behaviour {

@@ -11,6 +11,7 @@ use wn_api::names::node_agent;
 use wn_api::spec::{Ipam, NetworkType};
 use wn_plan::decide::Plan;
 use wn_plan::observed::{BgpPeer, OwnKind, Source, TyphaFacts, cluster as sources};
+use wn_plan::validate::validate;
 
 use common::*;
 
@@ -201,6 +202,18 @@ fn host_local_addresses() {
     assert_eq!(cluster.field(IPAM, "default", "strictAffinity"), true);
     cluster.restore();
     assert_eq!(cluster.field(IPAM, "default", "strictAffinity"), false);
+}
+
+/// The schema refuses it as well; an object stored before it did must not get through either.
+#[test]
+fn host_local_is_for_bgp() {
+    for type_ in NetworkType::ALL {
+        let mut cluster = bgp();
+        cluster.config_mut().spec.network.type_ = type_;
+        cluster.config_mut().spec.network.ipam = Ipam::HostLocal;
+        let refused = validate(&cluster.config().spec, &cluster.observed).is_err();
+        assert_eq!(refused, type_ != NetworkType::CalicoBgp, "{type_:?}");
+    }
 }
 
 /// Typha is used as Linux nodes use it, if it takes us.

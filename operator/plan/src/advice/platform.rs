@@ -22,7 +22,7 @@ pub fn advise(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Advisory
         all.extend(managed(platform));
         all.extend(machines(type_, platform));
     }
-    all.extend(untested(spec, observed));
+    all.extend(untested(observed));
     all.extend(bgp(spec.network.type_, observed));
     all
 }
@@ -147,7 +147,7 @@ fn overlay(type_: NetworkType) -> bool {
     matches!(type_, NetworkType::CalicoVxlan | NetworkType::FlannelVxlan)
 }
 
-fn untested(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Advisory> {
+fn untested(observed: &Observed) -> Option<Advisory> {
     Some(Advisory {
         code: "WN1109",
         severity: Severity::Warning,
@@ -155,7 +155,7 @@ fn untested(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Advisor
         field: None,
         message: format!(
             "{}: it works on as it is, use a version of the operator that knows this minor",
-            platform::plan(spec, observed).untested?
+            platform::untested(observed)?
         ),
         source: "README.md, Compatibility",
     })
