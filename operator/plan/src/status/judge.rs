@@ -262,6 +262,7 @@ const fn needs_a_person(reason: Reason) -> bool {
             | Reason::NoLinuxNodes
             | Reason::TooFewLinuxNodes
             | Reason::AgentsOverlap
+            | Reason::InstallationMismatch
     )
 }
 
