@@ -11,6 +11,11 @@ pub async fn reconcile(world: &World) -> Result<()> {
     if world.installation.is_null() {
         return Ok(());
     }
+    // `validation.go:405-424`: refused as a whole, and nothing is done for anybody.
+    let spec = &world.installation["spec"];
+    if !windows_on(&world.installation) && !spec["windowsNodes"].is_null() {
+        return Ok(());
+    }
     let defaults = defaults(&world.installation["spec"]);
     if !defaults.is_null() {
         merge(&world.installations(), DEFAULT, defaults).await?;

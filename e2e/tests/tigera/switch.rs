@@ -48,7 +48,7 @@ async fn ours_theirs_ours() -> Result<()> {
 
     stage.apply(spec("Report")).await?;
     installation_until(&stage, "windowsDataplane is given back", |s| {
-        s["calicoNetwork"]["windowsDataplane"] == "Disabled"
+        s["calicoNetwork"]["windowsDataplane"] == "Disabled" && s["windowsNodes"].is_null()
     })
     .await?;
     stage

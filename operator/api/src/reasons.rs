@@ -92,6 +92,8 @@ reasons! {
     External,
     /// tigera/operator says that its Windows agent is Degraded.
     OperatorDegraded,
+    /// tigera/operator's Installation is for another kind of network than the CR.
+    InstallationMismatch,
     /// Two agents would run on one node, ours and tigera/operator's; a person must say which.
     AgentsOverlap,
     /// There is no Windows node.

@@ -477,6 +477,55 @@ fn observe_says_what_manage_would_write() {
     assert_eq!(installation(&cluster, HNS), "Disabled");
 }
 
+/// tigera/operator refuses an Installation that has folders for Windows and no Windows.
+#[rstest]
+#[case::filled_in(OPERATOR, false)]
+#[case::of_a_person(PERSON, true)]
+fn switched_off_its_defaults_go_along(#[case] manager: &str, #[case] stays: bool) {
+    let folders = json!({"windowsNodes": {"cniBinDir": "/opt/cni/bin"}});
+    for by_deletion in [true, false] {
+        let mut cluster = enforced(NetworkType::CalicoVxlan);
+        cluster.pass();
+        cluster.update(INSTALLATION, DEFAULT, manager, folders.clone());
+        if by_deletion {
+            cluster.restore();
+        } else {
+            cluster.edit_spec(|s| s.calico.installation = Policy::Report);
+            cluster.pass();
+        }
+        assert_eq!(installation(&cluster, HNS), "Disabled");
+        let left = installation(&cluster, "windowsNodes.cniBinDir");
+        assert_eq!(!left.is_null(), stays, "by deletion: {by_deletion}");
+    }
+}
+
+/// Encapsulation on top of another CNI plugin would make the whole Installation invalid.
+#[rstest]
+#[case(NetworkType::CalicoVxlan, "AmazonVPC", "AmazonVPC", true)]
+#[case(NetworkType::CalicoBgp, "AzureVNET", "AzureVNET", true)]
+#[case(NetworkType::CalicoVxlan, "Calico", "HostLocal", true)]
+#[case(NetworkType::CalicoBgp, "Calico", "HostLocal", false)]
+#[case(NetworkType::CloudProvider, "Calico", "Calico", true)]
+#[case(NetworkType::CloudProvider, "AmazonVPC", "AmazonVPC", false)]
+fn an_installation_for_another_network_is_left(
+    #[case] network: NetworkType,
+    #[case] cni: &str,
+    #[case] ipam: &str,
+    #[case] mismatch: bool,
+) {
+    let mut cluster = enforced(network);
+    let cni = json!({"cni": {"type": cni, "ipam": {"type": ipam}}});
+    cluster.update(INSTALLATION, DEFAULT, PERSON, cni);
+    let plan = cluster.pass();
+    assert_eq!(
+        reasons(&plan).contains(&Reason::InstallationMismatch),
+        mismatch,
+        "{:?}",
+        findings(&plan)
+    );
+    assert_eq!(installation_lines(&plan).is_empty(), mismatch);
+}
+
 /// Its own word, what it waits for, and whether pods run: in one message.
 #[test]
 fn theirs_is_available_when_it_is_rolled_out() {

@@ -30,7 +30,9 @@ impl Judge<'_> {
         if tigera::turn(self.spec, self.observed) == Turn::Theirs {
             fields.push(tigera::switch());
         }
-        if !enforce {
+        if let Some(message) = tigera::mismatch(self.spec, self.observed) {
+            self.find(Reason::InstallationMismatch, message);
+        } else if !enforce {
             self.report_on(&fields, installation);
         } else if !self.pools_held(&fields, installation) {
             self.withhold_switch(&mut fields, installation);

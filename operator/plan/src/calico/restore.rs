@@ -1,11 +1,10 @@
 //! Giving Calico back when the `WindowsNodeConfig` is deleted.
 
-use serde_json::{Map, Value};
 use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
 use super::ownership::{plain, shown};
-use super::writes::spelt;
+use super::writes::returned;
 use super::{Action, Change, FieldId, Write};
 use crate::observed::{CalicoObject, Observed};
 
@@ -87,11 +86,7 @@ fn restore_object(
         .map(|o| change(o, object))
         .collect();
     if !changes.is_empty() {
-        let fields: Map<_, _> = changes
-            .iter()
-            .map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null)))
-            .collect();
-        let spec = spelt(kind, fields, object);
+        let spec = returned(kind, &changes, object);
         let resource_version = object.resource_version.clone();
         to.writes.push(Write {
             kind,

@@ -98,23 +98,32 @@ fn release(
     let changes: Vec<_> = released
         .filter_map(|o| given_back(o, judged, Some(object)))
         .collect();
-    let fields: Map<_, _> = changes
-        .iter()
-        .map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null)))
-        .collect();
+    let fields = returned(kind, &changes, object);
     (!changes.is_empty()).then(|| Write {
         kind,
         name: name.to_owned(),
         action: Action::Restore {
-            spec: spelt(kind, fields, object),
+            spec: fields,
             resource_version: object.resource_version.clone(),
         },
         changes,
     })
 }
 
+/// `spec` of the patch that gives fields back; null removes one.
+pub fn returned(kind: ConfigKind, changes: &[Change], object: &CalicoObject) -> Map<String, Value> {
+    let fields = changes.iter();
+    let mut fields = fields
+        .map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null)))
+        .collect();
+    if kind == ConfigKind::Installation {
+        tigera::take_defaults_along(&mut fields, object);
+    }
+    spelt(kind, fields, object)
+}
+
 /// Fields as the object spells them.
-pub fn spelt(kind: ConfigKind, fields: Map<String, Value>, object: &CalicoObject) -> Map<String, Value> {
+fn spelt(kind: ConfigKind, fields: Map<String, Value>, object: &CalicoObject) -> Map<String, Value> {
     match kind {
         ConfigKind::Installation => tigera::nested(fields, object),
         ConfigKind::IpamConfiguration

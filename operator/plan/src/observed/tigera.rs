@@ -10,8 +10,11 @@ pub const BGP: &str = "calicoNetwork.bgp";
 pub const POOLS: &str = "calicoNetwork.ipPools";
 pub const SERVICE_CIDRS: &str = "serviceCIDRs";
 
+/// Folders on Windows nodes; not set by us.
+pub const WINDOWS_NODES: &str = "windowsNodes";
+
 /// Fields of an Installation that decide about Windows nodes.
-pub const FIELDS: &[&str] = &[WINDOWS_DATAPLANE, BGP, POOLS, SERVICE_CIDRS];
+pub const FIELDS: &[&str] = &[WINDOWS_DATAPLANE, BGP, POOLS, SERVICE_CIDRS, WINDOWS_NODES];
 
 /// `Installation` `default` of tigera/operator, besides the fields that are set (see `CalicoObject`).
 #[derive(Clone, Debug, Default, PartialEq)]

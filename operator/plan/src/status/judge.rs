@@ -285,6 +285,7 @@ const fn needs_a_person(reason: Reason) -> bool {
             | Reason::RestartNeeded
             | Reason::PodCIDRConflict
             | Reason::PrerequisiteMissing
+            | Reason::InstallationMismatch
     )
 }
 

@@ -113,3 +113,26 @@ pub fn patch(fields: &[Desired], installation: &CalicoObject) -> String {
     let body = json!({ "spec": nested(wrong, installation) });
     format!("kubectl patch installation default --type=merge -p '{body}'")
 }
+
+/// Fields that would make an Installation of another network invalid, and all of Calico with it
+/// (`validation.go:60-235`: encapsulation or BGP with another CNI plugin, VXLAN with host-local addresses).
+pub fn mismatch(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<String> {
+    let facts = observed.installation.as_ref()?;
+    let calico = matches!(facts.cni.as_str(), "" | "Calico");
+    let network = spec.network.type_.as_str();
+    match network::of(spec.network.type_).calico() {
+        CalicoRole::Networking(_) if !calico => Some(format!(
+            "Installation default spec.cni.type is {}, with which Calico only enforces policy, and spec.network.type is {network}: set it \
+             to CloudProvider",
+            facts.cni
+        )),
+        CalicoRole::Networking(Backend::Vxlan) if facts.ipam == "HostLocal" => Some(format!(
+            "Installation default spec.cni.ipam.type is HostLocal, which knows no VXLAN, and spec.network.type is {network}: set it to \
+             CalicoBGP with spec.network.ipam HostLocal"
+        )),
+        CalicoRole::Policy { .. } if calico => Some(format!(
+            "Installation default has Calico network the nodes, and spec.network.type is {network}: set it to CalicoVXLAN or CalicoBGP"
+        )),
+        CalicoRole::Networking(_) | CalicoRole::Policy { .. } => None,
+    }
+}

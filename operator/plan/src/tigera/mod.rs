@@ -9,8 +9,8 @@ mod spelling;
 mod turn;
 mod unmet;
 
-pub use fields::{differing, encapsulations, patch, prepared, switch};
-pub use spelling::{keep_pools, nested};
+pub use fields::{differing, encapsulations, mismatch, patch, prepared, switch};
+pub use spelling::{keep_pools, nested, take_defaults_along};
 pub use turn::{Turn, being_given_back, installation_object, is_theirs, note, ours_present, overlap, turn};
 pub use unmet::unmet;
 

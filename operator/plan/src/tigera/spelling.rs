@@ -1,10 +1,11 @@
 //! From fields as the plan names them to the objects and the list the Installation is made of.
 
 use serde_json::{Map, Value};
+use wn_api::names::TIGERA_OPERATOR_MANAGERS;
 
 use crate::calico::Change;
-use crate::observed::CalicoObject;
-use crate::observed::tigera::{POOLS, pool_field};
+use crate::observed::tigera::{POOLS, WINDOWS_DATAPLANE, WINDOWS_NODES, pool_field};
+use crate::observed::{CalicoObject, FieldOwner};
 
 /// `spec` of a write. The list of pools is the stored one, with no other change than the encapsulations given;
 /// null removes a field.
@@ -23,6 +24,18 @@ pub fn nested(fields: Map<String, Value>, stored: &CalicoObject) -> Map<String, 
         insert(&mut spec, POOLS, list);
     }
     spec
+}
+
+/// Switched off again, Windows' folders must go as well: tigera/operator fills them in when it is switched on, and refuses
+/// the whole Installation when they are there without it (`pkg/controller/installation/validation.go`). What anybody else
+/// wrote there stays.
+pub fn take_defaults_along(fields: &mut Map<String, Value>, stored: &CalicoObject) {
+    let off = fields.get(WINDOWS_DATAPLANE).is_some_and(|v| v != "HNS");
+    let owners = stored.owners.get(WINDOWS_NODES).map_or(&[][..], Vec::as_slice);
+    let filled_in = |o: &FieldOwner| !o.applied && TIGERA_OPERATOR_MANAGERS.contains(&o.manager.as_str());
+    if off && !owners.is_empty() && owners.iter().all(filled_in) {
+        fields.insert(WINDOWS_NODES.to_owned(), Value::Null);
+    }
 }
 
 /// The list of pools is one field to the API server, and what an apply leaves out it removes: while it is ours, it is

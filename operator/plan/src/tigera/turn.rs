@@ -126,7 +126,8 @@ fn third_party(spec: &WindowsNodeConfigSpec, observed: &Observed) -> bool {
     of_platform
         || agents.any(|(key, facts)| {
             let here = key.0 == observed.namespace && key.1 == node_agent::DAEMON_SET;
-            !(facts.ours && here) && !is_theirs(key, facts, false)
+            let ours = facts.ours && here;
+        !ours && !is_theirs(key, facts, false)
         })
 }
 

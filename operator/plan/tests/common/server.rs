@@ -52,6 +52,9 @@ impl Store {
         let fields = leaves(spec);
         let object = self.touch(kind, name);
         for (field, value) in &fields {
+            if value.is_null() {
+                object.remove_below(field);
+            }
             let now = Some(value).filter(|v| !v.is_null());
             if object.spec.get(field) == now {
                 continue;
@@ -212,6 +215,16 @@ impl Stored {
             owned.remove(field);
         });
         self.owners.retain(|_, owned| !owned.is_empty());
+    }
+
+    /// An object that is removed takes along what is in it.
+    fn remove_below(&mut self, field: &str) {
+        let below = format!("{field}.");
+        let inner = self.spec.keys().filter(|f| f.starts_with(&below));
+        for field in inner.cloned().collect::<Vec<_>>() {
+            self.disown(&field);
+            self.spec.remove(&field);
+        }
     }
 
     fn json(&self, kind: ConfigKind, name: &str) -> Value {
