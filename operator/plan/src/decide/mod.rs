@@ -19,7 +19,7 @@ use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
 use crate::validate::Valid;
 use crate::version::Version;
-use crate::workload::{Surroundings, node_agent};
+use crate::workload::Surroundings;
 
 /// Everything that should be.
 #[derive(Debug)]
@@ -146,10 +146,7 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
             CalicoRole::Policy { hns_networks } => hns_networks,
         },
         cni_plugin: option.cni_plugin(spec, observed),
-        cni_dirs: (
-            node_agent::bin_dir(&spec.node_agent),
-            node_agent::net_dir(&spec.node_agent),
-        ),
+        cni_dirs: option.cni_dirs(spec, observed),
     })
 }
 

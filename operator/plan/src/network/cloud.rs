@@ -4,13 +4,14 @@ use std::borrow::Cow;
 
 use wn_api::names::eks;
 use wn_api::reasons::Reason;
-use wn_api::spec::{Platform, WindowsNodeConfigSpec};
+use wn_api::spec::{NodeAgent, Platform, WindowsNodeConfigSpec};
 
 use super::{CalicoRole, NetworkOption, SourceVip};
 use crate::decide::names_of;
 use crate::finding::Finding;
 use crate::observed::{Observed, Source};
 use crate::platform;
+use crate::workload::node_agent;
 
 pub struct CloudProvider;
 
@@ -36,6 +37,31 @@ impl NetworkOption for CloudProvider {
             Some(Platform::Aks | Platform::Azure) => "AzureVNET",
             _ => "None",
         }
+    }
+
+    /// Where the platform's own images have them, unless the user says otherwise (tigera/operator
+    /// `pkg/controller/installation`, defaults of `windowsNodes`).
+    fn cni_dirs(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> (String, String) {
+        let (bin, conf) = match running_on(spec, observed) {
+            Some(Platform::Eks) => (
+                "/Program Files/Amazon/EKS/cni",
+                "/Program Files/Amazon/EKS/cni/config",
+            ),
+            Some(Platform::Aks) => ("/k/azurecni/bin", "/k/azurecni/netconf"),
+            _ => ("", ""),
+        };
+        let agent = &spec.node_agent;
+        let or = |given: bool, known: &str, read: fn(&NodeAgent) -> String| {
+            if given || known.is_empty() {
+                read(agent)
+            } else {
+                known.to_owned()
+            }
+        };
+        (
+            or(agent.cni_bin_dir.is_some(), bin, node_agent::bin_dir),
+            or(agent.cni_conf_dir.is_some(), conf, node_agent::net_dir),
+        )
     }
 
     fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {

@@ -15,7 +15,7 @@ use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 use crate::calico::Desired;
 use crate::finding::Finding;
 use crate::observed::Observed;
-use crate::workload::{Surroundings, Workload};
+use crate::workload::{Surroundings, Workload, node_agent};
 
 /// How pods on Windows nodes can be networked.
 pub trait NetworkOption: Sync {
@@ -31,6 +31,14 @@ pub trait NetworkOption: Sync {
     /// Name of the CNI plugin for Calico's scripts; tigera/operator knows Calico, AmazonVPC, AzureVNET and GKE.
     fn cni_plugin(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> &'static str {
         "None"
+    }
+
+    /// Folders of the node that containerd reads: CNI binaries, CNI configuration.
+    fn cni_dirs(&self, spec: &WindowsNodeConfigSpec, _: &Observed) -> (String, String) {
+        (
+            node_agent::bin_dir(&spec.node_agent),
+            node_agent::net_dir(&spec.node_agent),
+        )
     }
 
     /// What networks the nodes, where that is neither Calico nor the platform.
