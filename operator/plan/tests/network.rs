@@ -1,6 +1,6 @@
 //! Networks that are not Calico's: what is checked, what is set, and what runs on the nodes.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
