@@ -35,6 +35,8 @@ pub struct Plan {
     pub network: Vec<Finding>,
     /// Worth saying of the network although nothing is wrong.
     pub notes: Vec<String>,
+    /// When something will be overdue that is not yet.
+    pub revisit: Option<Timestamp>,
     /// What networks nodes where Calico does not.
     pub network_agent: WorkloadPlan,
     /// Name of its DaemonSet; empty where there is none.
@@ -87,11 +89,14 @@ pub fn decide(
     let option = network::of(spec.network.type_);
     let mut network = option.findings(spec, observed);
     network.extend(calico.of_network.iter().cloned());
+    let (overdue, next) = option.overdue(spec, observed, now);
+    network.extend(overdue);
     let mut plan = Plan {
         write: spec.mode == Mode::Manage,
         platform: platform::plan(spec, observed),
         linux: Vec::new(),
         network_daemon_set: option.agent().map_or("", |agent| agent.daemon_set()),
+        revisit: calico.revisit.into_iter().chain(next).min(),
         notes: option.notes(spec, observed),
         network_agent: rollout::network_agent(spec, observed, &network, &inputs),
         advisories: advice::advise(spec, observed),

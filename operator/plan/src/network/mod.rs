@@ -9,6 +9,7 @@ mod static_routes;
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use wn_api::reasons::Reason;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 
@@ -58,6 +59,20 @@ pub trait NetworkOption: Sync {
 
     /// What of the cluster is not as the option needs it, the gravest first.
     fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding>;
+
+    /// What a node lacks that it is given a while after it joined, and when the next one will have lacked it too long.
+    fn overdue(
+        &self,
+        _: &WindowsNodeConfigSpec,
+        observed: &Observed,
+        now: Timestamp,
+    ) -> (Option<Finding>, Option<Timestamp>) {
+        if self.uses_pod_cidrs() {
+            reach::without_pod_cidr(observed, now)
+        } else {
+            (None, None)
+        }
+    }
 
     /// What is worth knowing although nothing is wrong.
     fn notes(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<String> {
