@@ -21,6 +21,12 @@ pub enum Fault {
     KubeProxyNotReady,
     /// kube-proxy ends again and again with these last words.
     KubeProxyCrash(&'static str),
+    /// The image of what networks the node besides Calico cannot be pulled; an agent that runs goes on.
+    NetworkAgentImagePull,
+    /// That agent runs, and the network is never made.
+    NetworkAgentNotReady,
+    /// That agent ends again and again with these last words.
+    NetworkAgentCrash(&'static str),
 }
 
 impl Fault {
@@ -28,6 +34,14 @@ impl Fault {
     pub const fn agent_crash(self) -> Option<&'static str> {
         match self {
             Self::AgentCrash(words) => Some(words),
+            _ => None,
+        }
+    }
+
+    /// Last words of the network agent under this fault.
+    pub const fn network_agent_crash(self) -> Option<&'static str> {
+        match self {
+            Self::NetworkAgentCrash(words) => Some(words),
             _ => None,
         }
     }

@@ -30,16 +30,23 @@ pub struct Input<'a> {
 /// What becomes of the agent in `pod` now.
 pub fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
     let id = uid(pod);
-    if view.run.started.contains(&id) {
-        return (Outcome::Ready, None);
+    let crash = view.faults.iter().find_map(|fault| fault.network_agent_crash());
+    if crash.is_some() {
+        view.run.started.remove(&id);
     }
-    let given = match given(shared, view, pod, Fault::AgentImagePull) {
+    if view.run.started.contains(&id) {
+        return running(view);
+    }
+    let given = match given(shared, view, pod, Fault::NetworkAgentImagePull) {
         Ok(given) => given,
         Err(seen) => return seen,
     };
     let Some(container) = given.first() else {
         return (Outcome::Running, Some("the pod has no container".to_owned()));
     };
+    if let Some(words) = crash {
+        return failed(view, pod, &container.name, Failure::exit(words));
+    }
     let cluster_ip = shared.cache().cluster_ip.clone();
     let name = view.node.name_any();
     let made = start(&Input {
@@ -58,8 +65,19 @@ pub fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
         Ok(network) => {
             view.run.other = Some(network);
             view.run.started.insert(id);
-            (Outcome::Ready, None)
+            running(view)
         }
+    }
+}
+
+fn running(view: &View) -> Seen {
+    if view.faults.contains(&Fault::NetworkAgentNotReady) {
+        (
+            Outcome::Running,
+            Some("the network is not made: injected".to_owned()),
+        )
+    } else {
+        (Outcome::Ready, None)
     }
 }
 

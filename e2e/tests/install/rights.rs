@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
-use wn_api::names::{kube_proxy, node_agent};
+use wn_api::names::{flannel, kube_proxy, node_agent};
 use wn_e2e::control_plane::{AuditEvent, CalicoApi, Cluster, ClusterOptions, Neighbour};
 use wn_e2e::objects::text;
 use wn_e2e::operator::{NAME, Operator, USER};
@@ -251,6 +251,36 @@ async fn workload_life(stage: &Stage) -> Result<()> {
     stage.delete_and_wait().await
 }
 
+/// Networks that are not Calico's, one after the other; flannel's configuration is changed and given back.
+async fn network_life(stage: &Stage) -> Result<()> {
+    for (node, cidr) in [("linux-0", "10.244.0.0/24"), ("windows-0", "10.244.1.0/24")] {
+        let spec = json!({"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}});
+        kubectl(stage, &format!("patch node {node} --type=merge -p {spec}")).await?;
+    }
+    let namespace =
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": flannel::NAMESPACE}});
+    stage.create("namespaces", namespace).await?;
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": flannel::CONFIG_MAP, "namespace": flannel::NAMESPACE},
+        "data": {"net-conf.json": r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}"#},
+    });
+    stage.create("configmaps", config).await?;
+    for network in ["FlannelVXLAN", "StaticRoutes"] {
+        stage
+            .apply(json!({
+                "network": {"type": network},
+                "networkAgent": {"image": {"repository": "example/agent", "tag": "v1"}},
+                "calico": {"encapsulation": {"whenInUse": "Migrate"}},
+            }))
+            .await?;
+        stage.ready().await?;
+    }
+    stage.apply(minimal("CloudProvider")).await?;
+    stage.ready().await?;
+    stage.delete_and_wait().await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_are_exactly_those_that_are_used() -> Result<()> {
     let (v1, v3) = tokio::try_join!(
@@ -258,6 +288,7 @@ async fn rights_are_exactly_those_that_are_used() -> Result<()> {
             let mut stage = stage(CalicoApi::V1).await?;
             calico_life(&mut stage).await?;
             workload_life(&stage).await?;
+            network_life(&stage).await?;
             rights(&stage).await
         },
         async {

@@ -6,3 +6,4 @@ mod cloud;
 mod flannel;
 mod policy;
 mod routes;
+mod verdicts;

@@ -295,4 +295,13 @@ pub const ELSEWHERE: &[(Reason, &str)] = &[
     ),
     (Reason::BGPAddressMissing, "rows::announcements_of_bgp"),
     (Reason::BGPASNumberInvalid, "rows::announcements_of_bgp"),
+    // In the tests of networks that are not Calico's.
+    (Reason::PodCIDRMissing, "verdicts::of_the_network_agent"),
+    (Reason::NetworkAgentNotScheduled, "verdicts::of_the_network_agent"),
+    (
+        Reason::NetworkAgentImagePullFailed,
+        "verdicts::of_the_network_agent",
+    ),
+    (Reason::NetworkAgentCrashLooping, "verdicts::of_the_network_agent"),
+    (Reason::NetworkAgentNotReady, "verdicts::of_the_network_agent"),
 ];

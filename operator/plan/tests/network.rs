@@ -1,6 +1,6 @@
 //! Networks that are not Calico's: what is checked, what is set, and what runs on the nodes.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -363,6 +363,48 @@ fn pod_cidrs_are_checked() {
         let node = &status.nodes.unwrap().list[0];
         assert_eq!(node.reason.as_deref(), Some("PodCIDRMissing"), "{node:?}");
     }
+}
+
+/// Controllers take a moment: a node that just joined makes no noise.
+#[test]
+fn what_a_new_node_lacks_is_overdue_after_a_while() {
+    let mut cluster = static_routes();
+    let node = cluster.observed.linux.get_mut("linux-0").unwrap();
+    (node.pod_cidr, node.created) = (None, Some(at(0)));
+    cluster.now = at(29);
+    let plan = cluster.pass();
+    assert!(plan.network.is_empty(), "{:?}", said(&plan));
+    assert_eq!(plan.revisit, Some(at(30)));
+    cluster.now = at(30);
+    let plan = cluster.pass();
+    assert_eq!(
+        (reasons(&plan), plan.revisit),
+        (vec![Reason::PodCIDRMissing], None)
+    );
+}
+
+/// Others' agents of the same purpose stand.
+#[test]
+fn flannel_that_somebody_else_runs_on_windows_stands() {
+    let mut cluster = vxlan(GOOD, "");
+    cluster.foreign_daemon_set(
+        "kube-flannel",
+        "kube-flannel-ds-windows-amd64",
+        "sigwindowstools/flannel:v0.26-hostprocess",
+    );
+    let plan = cluster.pass();
+    assert!(matches!(plan.network_agent.standing, Standing::External { .. }));
+    assert!(
+        !objects(&plan).iter().any(|o| o.contains("flannel")),
+        "{:?}",
+        objects(&plan)
+    );
+    let mut cluster = vxlan(GOOD, "");
+    cluster.observed.nodes.get_mut("win-0").unwrap().kubelet_version = "v1.36.3+rke2r1".into();
+    assert!(
+        cluster.pass().objects.is_empty(),
+        "RKE2 runs flannel and kube-proxy itself"
+    );
 }
 
 #[rstest]

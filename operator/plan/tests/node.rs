@@ -860,3 +860,68 @@ fn the_status_stays_small(#[case] yaml: &str) {
     assert_eq!(usize::try_from(nodes.omitted).unwrap() + nodes.list.len(), 5000);
     assert!(nodes.list.len() >= 50, "{}", nodes.list.len());
 }
+
+/// A node that flannel networks: without a block, a tunnel or anything else of Calico's.
+fn on_flannel() -> World {
+    let mut world = works().setting(|s| {
+        s.network = NetworkType::FlannelVxlan;
+        s.network_agent = s.agent.clone();
+        s.agent = Run::default();
+    });
+    world.observed.calico.blocks = wn_plan::observed::Filed::default();
+    world.observed.calico.affinities = wn_plan::observed::Filed::default();
+    let mut agent = world.observed.pods.remove(&key("NodeAgent")).unwrap();
+    agent.app = App::NetworkAgent;
+    world.observed.pods.insert(key("NetworkAgent"), agent);
+    world.node(|n| {
+        n.tunnel_address = String::new();
+        n.tunnel_mac = String::new();
+        n.bgp_address = String::new();
+        n.pod_cidr = "10.244.1.0/24".parse().ok();
+    })
+}
+
+#[test]
+fn nothing_of_calico_is_asked_of_another_network() {
+    assert_eq!(on_flannel().found(), (State::Ready, vec![]));
+    for network in [
+        NetworkType::StaticRoutes,
+        NetworkType::FlannelHostGateway,
+        NetworkType::CloudProvider,
+    ] {
+        assert_eq!(
+            on_flannel().setting(|s| s.network = network).found(),
+            (State::Ready, vec![])
+        );
+    }
+    // An overlay needs what an overlay needs, whoever makes it.
+    let old = on_flannel().node(|n| n.kernel_version = "10.0.26100.1".into());
+    assert_eq!(old.found(), (State::Failing, vec![R::OSBuildTooOldForOverlay]));
+    let cloud = on_flannel()
+        .setting(|s| s.network = NetworkType::CloudProvider)
+        .node(|n| n.pod_cidr = None);
+    assert_eq!(cloud.found(), (State::Ready, vec![]));
+}
+
+#[rstest]
+#[case::crash(|w: World| w.pod(App::NetworkAgent, |p| crash(p, "panic")), State::Failing, R::NetworkAgentCrashLooping)]
+#[case::pod_cidr(|w: World| w.pod(App::NetworkAgent, |p| crash(p, "node \"win-0\" pod cidr not assigned")), State::Failing, R::PodCIDRMissing)]
+#[case::no_cidr(|w: World| w.node(|n| n.pod_cidr = None), State::Failing, R::PodCIDRMissing)]
+#[case::no_cidr_yet(|w: World| w.node(|n| n.pod_cidr = None).at(239), State::Progressing, R::PodCIDRMissing)]
+#[case::not_ready_yet(|w: World| w.pod(App::NetworkAgent, |p| p.ready = false).at(239), State::Progressing, R::NetworkAgentNotReady)]
+#[case::not_ready(|w: World| w.pod(App::NetworkAgent, |p| p.ready = false).at(240), State::Failing, R::NetworkAgentNotReady)]
+#[case::missing(|mut w: World| { w.observed.pods.remove(&key("NetworkAgent")); w.before = Some((R::NetworkAgentNotScheduled, at(0))); w }, State::Failing, R::NetworkAgentNotScheduled)]
+#[case::source_vip(|w: World| w.pod(App::KubeProxy, |p| crash(p, "host-local ADD of kube-proxy's source VIP failed")), State::Failing, R::KubeProxyNoSourceVIP)]
+fn network_agent(#[case] spoil: fn(World) -> World, #[case] state: State, #[case] reason: R) {
+    let (found, reasons) = spoil(on_flannel()).found();
+    assert_eq!((found, reasons.first()), (state, Some(&reason)), "{reasons:?}");
+}
+
+fn crash(pod: &mut PodFacts, words: &str) {
+    pod.ready = false;
+    pod.trouble = Some(Box::new(Trouble {
+        container: "c".into(),
+        reason: "CrashLoopBackOff".into(),
+        message: words.into(),
+    }));
+}

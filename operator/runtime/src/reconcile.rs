@@ -56,7 +56,7 @@ fn next(plan: &Plan, applied: &Applied) -> Next {
     if applied.failure.is_some() {
         return Next::Retry;
     }
-    plan.calico.revisit.map_or(Next::Wait, Next::At)
+    plan.revisit.map_or(Next::Wait, Next::At)
 }
 
 /// Validates and plans on one and the same picture of the cluster.

@@ -8,20 +8,26 @@ use serde_json::{Value, json};
 
 use super::undo::{self, Part, Undo};
 use crate::objects::{self, text};
-use crate::simulator::cache::{AGENT, KUBE_PROXY};
+use crate::simulator::cache::{AGENT, FLANNEL, KUBE_PROXY, STATIC_ROUTES};
 
-/// One of the two programs on a node.
+/// One of the programs on a node.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum App {
     Agent,
     KubeProxy,
+    /// What networks the node where Calico does not.
+    NetworkAgent,
 }
 
 impl App {
-    const fn label(self) -> &'static str {
+    const ALL: [Self; 3] = [Self::Agent, Self::KubeProxy, Self::NetworkAgent];
+
+    /// Values of label `k8s-app`.
+    fn labels(self) -> String {
         match self {
-            Self::Agent => AGENT,
-            Self::KubeProxy => KUBE_PROXY,
+            Self::Agent => AGENT.to_owned(),
+            Self::KubeProxy => KUBE_PROXY.to_owned(),
+            Self::NetworkAgent => format!("{FLANNEL},{STATIC_ROUTES}"),
         }
     }
 }
@@ -38,7 +44,7 @@ fn api(client: &Client, namespace: &str) -> Api<DynamicObject> {
 async fn of(client: &Client, node: &str, app: App) -> Result<Vec<Value>> {
     let all: Api<DynamicObject> = Api::all_with(client.clone(), &objects::resource("", "v1", "Pod", "pods"));
     let params = ListParams::default()
-        .labels(&format!("k8s-app={}", app.label()))
+        .labels(&format!("k8s-app in ({})", app.labels()))
         .fields(&format!("spec.nodeName={node}"));
     all.list(&params).await?.iter().map(objects::json).collect()
 }
@@ -114,7 +120,7 @@ fn time(at: Timestamp) -> String {
 }
 
 async fn started(client: &Client, node: &str, at: Timestamp, restarts: i64) -> Result<()> {
-    for app in [App::Agent, App::KubeProxy] {
+    for app in App::ALL {
         for pod in of(client, node, app).await? {
             let mut statuses = pod
                 .pointer("/status/containerStatuses")

@@ -150,12 +150,13 @@ impl Default for Calico {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Encapsulation {
     /// `Enforce` sets `ipipMode` and `vxlanMode` of every enabled IPv4 pool that can serve a Windows node
-    /// and the matching Felix fields, `Report` only says what differs. Default: Enforce.
+    /// and the matching Felix fields, or for `FlannelVXLAN` VNI and port of flannel; `Report` only says what differs.
+    /// Default: Enforce.
     #[serde(default)]
     pub policy: Policy,
 
-    /// For pools that already hold addresses of pods: `Hold` changes nothing and says so, because the
-    /// change interrupts their traffic; `Migrate` changes them. Default: Hold.
+    /// For pools that already hold addresses of pods, and for flannel's configuration while there are Linux nodes:
+    /// `Hold` changes nothing and says so, because the change interrupts their traffic; `Migrate` changes them. Default: Hold.
     #[serde(default)]
     pub when_in_use: WhenInUse,
 }

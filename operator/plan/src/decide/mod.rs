@@ -23,7 +23,7 @@ use crate::tigera::{self, TigeraPlan};
 use crate::typha;
 use crate::validate::Valid;
 use crate::version::Version;
-use crate::workload::{Surroundings, node_agent};
+use crate::workload::Surroundings;
 
 /// Everything that should be.
 #[derive(Debug)]
@@ -39,6 +39,8 @@ pub struct Plan {
     pub network: Vec<Finding>,
     /// Worth saying of the network although nothing is wrong.
     pub notes: Vec<String>,
+    /// When something will be overdue that is not yet.
+    pub revisit: Option<Timestamp>,
     /// What networks nodes where Calico does not.
     pub network_agent: WorkloadPlan,
     /// Name of its DaemonSet; empty where there is none.
@@ -93,11 +95,14 @@ pub fn decide(
     let option = network::of(spec.network.type_);
     let mut network = option.findings(spec, observed);
     network.extend(calico.of_network.iter().cloned());
+    let (overdue, next) = option.overdue(spec, observed, now);
+    network.extend(overdue);
     let mut plan = Plan {
         write: spec.mode == Mode::Manage && !platform.is_refused(),
         platform,
         linux: linux::findings(observed),
         network_daemon_set: option.agent().map_or("", |agent| agent.daemon_set()),
+        revisit: calico.revisit.into_iter().chain(next).min(),
         notes: option.notes(spec, observed),
         network_agent: rollout::network_agent(spec, observed, &network, &inputs),
         advisories: advice::advise(spec, observed),
@@ -158,9 +163,6 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
             CalicoRole::Policy { hns_networks } => hns_networks,
         },
         cni_plugin: option.cni_plugin(spec, observed),
-        cni_dirs: (
-            node_agent::bin_dir(&spec.node_agent),
-            node_agent::net_dir(&spec.node_agent),
-        ),
+        cni_dirs: option.cni_dirs(spec, observed),
     })
 }

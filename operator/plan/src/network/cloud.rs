@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use wn_api::names::eks;
 use wn_api::reasons::Reason;
-use wn_api::spec::{Platform, WindowsNodeConfigSpec};
+use wn_api::spec::{NodeAgent, Platform, WindowsNodeConfigSpec};
 
-use super::{CalicoRole, NetworkOption, SourceVip};
-use crate::decide::names_of;
+use super::{CalicoRole, NetworkOption, SourceVip, reach};
 use crate::finding::Finding;
 use crate::observed::{Observed, Source};
 use crate::platform;
+use crate::workload::node_agent;
 
 pub struct CloudProvider;
 
@@ -38,13 +39,47 @@ impl NetworkOption for CloudProvider {
         }
     }
 
+    /// Where the platform's own images have them, unless the user says otherwise (tigera/operator
+    /// `pkg/controller/installation`, defaults of `windowsNodes`).
+    fn cni_dirs(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> (String, String) {
+        let (bin, conf) = match running_on(spec, observed) {
+            Some(Platform::Eks) => (
+                "/Program Files/Amazon/EKS/cni",
+                "/Program Files/Amazon/EKS/cni/config",
+            ),
+            Some(Platform::Aks) => ("/k/azurecni/bin", "/k/azurecni/netconf"),
+            _ => ("", ""),
+        };
+        let agent = &spec.node_agent;
+        let or = |given: bool, known: &str, read: fn(&NodeAgent) -> String| {
+            if given || known.is_empty() {
+                read(agent)
+            } else {
+                known.to_owned()
+            }
+        };
+        (
+            or(agent.cni_bin_dir.is_some(), bin, node_agent::bin_dir),
+            or(agent.cni_conf_dir.is_some(), conf, node_agent::net_dir),
+        )
+    }
+
     fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
         match running_on(spec, observed) {
-            Some(Platform::Eks) => [windows_ipam(observed), addresses(observed)]
-                .into_iter()
-                .flatten()
-                .collect(),
+            Some(Platform::Eks) => windows_ipam(observed).into_iter().collect(),
             _ => Vec::new(),
+        }
+    }
+
+    fn overdue(
+        &self,
+        spec: &WindowsNodeConfigSpec,
+        observed: &Observed,
+        now: Timestamp,
+    ) -> (Option<Finding>, Option<Timestamp>) {
+        match running_on(spec, observed) {
+            Some(Platform::Eks) => addresses(observed, now),
+            _ => (None, None),
         }
     }
 
@@ -94,15 +129,16 @@ fn windows_ipam(observed: &Observed) -> Option<Finding> {
 }
 
 /// The resource controller announces what it has for pods of a node.
-fn addresses(observed: &Observed) -> Option<Finding> {
+fn addresses(observed: &Observed, now: Timestamp) -> (Option<Finding>, Option<Timestamp>) {
     let without = observed.nodes.iter().filter(|(_, n)| !n.vpc_addresses);
-    let nodes = names_of(without.map(|(name, _)| name.as_str()));
-    (!nodes.is_empty()).then(|| Finding {
+    let (nodes, next) = reach::overdue(without.map(|(name, n)| (name.as_str(), n.created)), now);
+    let finding = (!nodes.is_empty()).then(|| Finding {
         reason: Reason::PrerequisiteMissing,
         message: format!(
             "Node {nodes} has no allocatable {}: the VPC resource controller does not serve it; the cluster's role needs policy \
              AmazonEKSVPCResourceController, and the node's subnet free addresses",
             eks::ADDRESSES
         ),
-    })
+    });
+    (finding, next)
 }

@@ -9,13 +9,14 @@ mod static_routes;
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use wn_api::reasons::Reason;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 
 use crate::calico::Desired;
 use crate::finding::Finding;
 use crate::observed::Observed;
-use crate::workload::{Surroundings, Workload};
+use crate::workload::{Surroundings, Workload, node_agent};
 
 /// How pods on Windows nodes can be networked.
 pub trait NetworkOption: Sync {
@@ -31,6 +32,14 @@ pub trait NetworkOption: Sync {
     /// Name of the CNI plugin for Calico's scripts; tigera/operator knows Calico, AmazonVPC, AzureVNET and GKE.
     fn cni_plugin(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> &'static str {
         "None"
+    }
+
+    /// Folders of the node that containerd reads: CNI binaries, CNI configuration.
+    fn cni_dirs(&self, spec: &WindowsNodeConfigSpec, _: &Observed) -> (String, String) {
+        (
+            node_agent::bin_dir(&spec.node_agent),
+            node_agent::net_dir(&spec.node_agent),
+        )
     }
 
     /// What networks the nodes, where that is neither Calico nor the platform.
@@ -50,6 +59,20 @@ pub trait NetworkOption: Sync {
 
     /// What of the cluster is not as the option needs it, the gravest first.
     fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding>;
+
+    /// What a node lacks that it is given a while after it joined, and when the next one will have lacked it too long.
+    fn overdue(
+        &self,
+        _: &WindowsNodeConfigSpec,
+        observed: &Observed,
+        now: Timestamp,
+    ) -> (Option<Finding>, Option<Timestamp>) {
+        if self.uses_pod_cidrs() {
+            reach::without_pod_cidr(observed, now)
+        } else {
+            (None, None)
+        }
+    }
 
     /// What is worth knowing although nothing is wrong.
     fn notes(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<String> {

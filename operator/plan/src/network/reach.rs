@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ipnet::Ipv4Net;
+use jiff::{SignedDuration, Timestamp};
 use wn_api::reasons::Reason;
 
 use crate::decide::names_of;
@@ -12,6 +13,7 @@ use crate::observed::Observed;
 /// A node as far as routes matter, of either system.
 struct Node<'a> {
     name: &'a str,
+    created: Option<Timestamp>,
     pod_cidr: Option<Ipv4Net>,
     /// Annotation `projectcalico.org/IPv4Address`: Calico found the prefix on the node.
     address: Option<Ipv4Net>,
@@ -20,28 +22,48 @@ struct Node<'a> {
 fn nodes(observed: &Observed) -> impl Iterator<Item = Node<'_>> {
     let windows = observed.nodes.iter().map(|(name, n)| Node {
         name,
+        created: n.created,
         pod_cidr: n.pod_cidr,
         address: n.bgp_address.parse().ok(),
     });
     let linux = observed.linux.iter().map(|(name, n)| Node {
         name,
+        created: n.created,
         pod_cidr: n.pod_cidr,
         address: n.bgp_address.parse().ok(),
     });
     windows.chain(linux)
 }
 
+/// How long a node that joined may lack what controllers give it: they take seconds, and up to half a minute when one
+/// of them has just been replaced (leases last 15 s).
+const GRACE: SignedDuration = SignedDuration::from_secs(30);
+
+/// Names of those that lacked something too long, and when the next one will have.
+pub fn overdue<'a>(
+    lacking: impl Iterator<Item = (&'a str, Option<Timestamp>)>,
+    now: Timestamp,
+) -> (String, Option<Timestamp>) {
+    let due = |created: Option<Timestamp>| created.map(|at| at + GRACE).filter(|at| *at > now);
+    let (late, coming): (Vec<_>, Vec<_>) = lacking
+        .map(|(name, created)| (name, due(created)))
+        .partition(|(_, due)| due.is_none());
+    let next = coming.into_iter().filter_map(|(_, due)| due).min();
+    (names_of(late.into_iter().map(|(name, _)| name)), next)
+}
+
 /// Nodes without a range of pod addresses.
-pub fn without_pod_cidr(observed: &Observed) -> Option<Finding> {
-    let missing = nodes(observed).filter(|n| n.pod_cidr.is_none()).map(|n| n.name);
-    let missing = names_of(missing);
-    (!missing.is_empty()).then(|| Finding {
+pub fn without_pod_cidr(observed: &Observed, now: Timestamp) -> (Option<Finding>, Option<Timestamp>) {
+    let missing = nodes(observed).filter(|n| n.pod_cidr.is_none());
+    let (late, next) = overdue(missing.map(|n| (n.name, n.created)), now);
+    let finding = (!late.is_empty()).then(|| Finding {
         reason: Reason::PodCIDRMissing,
         message: format!(
-            "Node {missing} has no spec.podCIDR (IPv4): let kube-controller-manager run with --allocate-node-cidrs and \
+            "Node {late} has no spec.podCIDR (IPv4): let kube-controller-manager run with --allocate-node-cidrs and \
              --cluster-cidr"
         ),
-    })
+    });
+    (finding, next)
 }
 
 /// Nodes whose ranges overlap: a route leads to one of them only.

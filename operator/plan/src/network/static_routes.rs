@@ -47,11 +47,7 @@ impl NetworkOption for StaticRoutes {
             reason: Reason::InputInvalid,
             message: "there are more nodes than one ConfigMap can name: use another network type".to_owned(),
         });
-        let found = [
-            too_many,
-            reach::without_pod_cidr(observed),
-            reach::pod_cidr_conflict(observed),
-        ];
+        let found = [too_many, reach::pod_cidr_conflict(observed)];
         found.into_iter().flatten().collect()
     }
 

@@ -1,6 +1,7 @@
 //! What Calico and the kubelet say on the Node itself.
 
 use wn_api::node_reasons::NodeReason;
+use wn_api::spec::NetworkType;
 
 use super::check::{Finding, View, find};
 use super::deadlines::{JOINED, SET_UP};
@@ -30,8 +31,13 @@ pub fn ready(view: &View) -> Vec<Finding> {
     }
     if message.contains("cni plugin not initialized") {
         let (bin, conf) = &view.setting.cni_dirs;
+        let whose = if view.setting.network == NetworkType::CloudProvider {
+            "the platform's"
+        } else {
+            "ours"
+        };
         let cause =
-            format!("containerd finds no CNI configuration; ours goes to {conf}, the binaries to {bin}");
+            format!("containerd finds no CNI configuration; {whose} goes to {conf}, the binaries to {bin}");
         return vec![find(NodeReason::CNINotInitialized, cause).due(view.began() + SET_UP, view.now)];
     }
     let why = if message.is_empty() {

@@ -8,10 +8,10 @@ use wn_api::spec::{Ipam, NetworkType, WindowsNodeConfigSpec};
 
 use crate::calico;
 use crate::decide::{Plan, WorkloadPlan};
+use crate::network;
 use crate::observed::{App, Observed};
 use crate::standing::Standing;
 use crate::version::Version;
-use crate::workload::node_agent;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
@@ -52,10 +52,7 @@ impl Setting {
             dsr: plan.proxy.flags.iter().any(|f| f == "--enable-dsr=true"),
             vni: calico::vni(spec, observed, &plan.calico.originals).into(),
             own_vnis: own_vnis(observed),
-            cni_dirs: (
-                node_agent::bin_dir(&spec.node_agent),
-                node_agent::net_dir(&spec.node_agent),
-            ),
+            cni_dirs: network::of(spec.network.type_).cni_dirs(spec, observed),
         }
     }
 }

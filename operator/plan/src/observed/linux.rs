@@ -3,9 +3,10 @@
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Labels, flag, items, text};
+use super::{Labels, flag, items, text, time};
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LinuxNodeFacts {
@@ -22,6 +23,7 @@ pub struct LinuxNodeFacts {
     pub bgp_address: String,
     /// Annotation `projectcalico.org/RouteReflectorClusterID` is set.
     pub route_reflector: bool,
+    pub created: Option<Timestamp>,
     /// VNI that flannel on the node works with.
     pub flannel_vni: Option<i64>,
 }
@@ -59,6 +61,7 @@ impl LinuxNodeFacts {
             pod_cidr: pod_cidr(node),
             bgp_address: annotation("projectcalico.org/IPv4Address").to_owned(),
             route_reflector: !annotation("projectcalico.org/RouteReflectorClusterID").is_empty(),
+            created: time(node, "/metadata/creationTimestamp"),
             flannel_vni: super::flannel::announced_vni(node),
         }
     }

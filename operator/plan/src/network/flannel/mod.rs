@@ -52,11 +52,7 @@ impl NetworkOption for HostGateway {
             }),
             Adjacency::Same | Adjacency::CannotKnow => None,
         };
-        let found = [
-            settings::unfit(Backend::HostGateway, observed),
-            reach::without_pod_cidr(observed),
-            adjacent,
-        ];
+        let found = [settings::unfit(Backend::HostGateway, observed), adjacent];
         found.into_iter().flatten().collect()
     }
 
@@ -101,7 +97,6 @@ impl NetworkOption for Vxlan {
         let found = [
             settings::unfit(Backend::Vxlan, observed),
             settings::direct_routing(observed),
-            reach::without_pod_cidr(observed),
             settings::not_restarted(observed),
         ];
         found.into_iter().flatten().collect()
