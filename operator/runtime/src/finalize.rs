@@ -5,17 +5,17 @@ use futures::TryStreamExt;
 use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use wn_api::WindowsNodeConfig;
-use wn_api::reasons::events;
+use wn_api::reasons::{Reason, events};
 use wn_api::spec::{DeletionPolicy, Mode};
 use wn_api::status::Original;
-use wn_plan::calico::{api, restore};
+use wn_plan::calico::{api, datastore, restore};
 use wn_plan::status::{self, describe};
 
 use crate::apply;
 use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::nodes::unmark;
-use crate::status_writer;
+use crate::{status_writer, store};
 
 /// Long enough for a migration's steps and an API server's restart; after that a person who deletes the
 /// object wants it gone, and the Events say what is left to do by hand.
@@ -111,8 +111,17 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
     let (served, paused) = context
         .world
         .read(|o| (api::form(&o.calico).is_some(), api::pause(&o.calico).is_some()));
-    if !served || originals.is_empty() {
+    let missing = context
+        .world
+        .read(|o| datastore::finding(&config.spec.calico.datastore, o));
+    let gone = missing
+        .as_ref()
+        .is_some_and(|f| f.reason == Reason::CalicoNotInstalled);
+    if !served || gone || originals.is_empty() {
         return Ok(None);
+    }
+    if let Some(missing) = missing {
+        return Ok(Some(missing.message));
     }
     if paused {
         return Ok(Some(
@@ -122,7 +131,7 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
     }
     let restoration = context.world.read(|o| restore::restoration(originals, o));
     for write in &restoration.writes {
-        apply::write_calico(context, write).await?;
+        store::write(context, write).await?;
         let changes = write.changes.iter().map(describe).collect::<Vec<_>>().join("; ");
         context
             .events

@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod contest;
+pub mod datastore;
 mod desired;
 mod originals;
 mod ownership;
@@ -115,6 +116,9 @@ pub fn plan(
     now: Timestamp,
 ) -> CalicoPlan {
     let held = held_originals(observed);
+    if let Some(finding) = datastore::finding(&spec.calico.datastore, observed) {
+        return blocked(api::form(&observed.calico), held, finding.reason, finding.message);
+    }
     let Some(form) = api::form(&observed.calico) else {
         return blocked(None, held, Reason::CalicoNotInstalled, NOT_INSTALLED.to_owned());
     };

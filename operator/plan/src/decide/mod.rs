@@ -19,7 +19,7 @@ use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
 use crate::validate::Valid;
 use crate::version::Version;
-use crate::workload::Surroundings;
+use crate::workload::{EtcdAccess, Surroundings};
 
 /// Everything that should be.
 #[derive(Debug)]
@@ -126,7 +126,18 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         service_cidrs: plan.inputs.service_cidrs.as_ref()?.value.clone(),
         dns_servers: plan.inputs.dns_servers.as_ref()?.value.clone(),
         dns_search: plan.inputs.dns_search.clone(),
+        etcd: etcd_access(spec, observed),
         vni: calico::vni(spec, observed, &plan.calico.originals),
+    })
+}
+
+fn etcd_access(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<EtcdAccess> {
+    let etcd = spec.calico.datastore.etcd.as_ref()?;
+    let facts = observed.calico.etcd.as_ref()?;
+    Some(EtcdAccess {
+        endpoints: etcd.endpoints.clone(),
+        secret: etcd.secret_ref.clone(),
+        certificates: facts.certificates.clone(),
     })
 }
 

@@ -5,6 +5,7 @@
 
 mod calico;
 pub mod cluster;
+pub mod etcd;
 pub mod failures;
 mod filed;
 mod labels;
@@ -12,6 +13,7 @@ mod linux;
 mod nodes;
 mod workloads;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -21,6 +23,7 @@ use wn_api::calico::ConfigKind;
 
 pub use calico::{AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts};
 pub use cluster::{InstallationFacts, SourceFacts};
+pub use etcd::{Announced, EtcdFacts, EtcdTrouble};
 pub use failures::SandboxFailure;
 pub use filed::{Filed, OnNode};
 pub use labels::Labels;
@@ -116,6 +119,21 @@ pub struct CalicoFacts {
     pub affinities: Filed<AffinityFacts>,
     pub cluster_information: Option<ClusterInformation>,
     pub migrations: BTreeMap<String, MigrationFacts>,
+    /// Calico's etcd, once it was tried; `None` while the Kubernetes API holds Calico.
+    pub etcd: Option<EtcdFacts>,
+    /// What nodes announced there.
+    pub nodes: BTreeMap<String, Announced>,
+}
+
+impl CalicoFacts {
+    /// What a node announced: in its Calico node in etcd, else in annotations of its Node.
+    pub fn announced<'a>(&'a self, name: &str, node: &'a NodeFacts) -> Cow<'a, Announced> {
+        match (&self.etcd, self.nodes.get(name)) {
+            (Some(_), Some(found)) => Cow::Borrowed(found),
+            (Some(_), None) => Cow::Owned(Announced::default()),
+            (None, _) => Cow::Owned(Announced::of(node)),
+        }
+    }
 }
 
 impl Observed {

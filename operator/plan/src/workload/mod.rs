@@ -9,7 +9,7 @@ pub mod node_agent;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use wn_api::spec::NetworkType;
+use wn_api::spec::{EtcdSecret, NetworkType};
 
 /// What both DaemonSets are rendered from. Every value is valid: see `validate` and `inputs`.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,17 @@ pub struct Surroundings {
     pub dns_search: Vec<String>,
     /// VXLAN network identifier; used with `CalicoVXLAN` only.
     pub vni: i32,
+    /// Calico's etcd; `None` where the Kubernetes API holds Calico.
+    pub etcd: Option<EtcdAccess>,
+}
+
+/// How a Windows node reaches Calico's etcd.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EtcdAccess {
+    pub endpoints: Vec<String>,
+    pub secret: Option<EtcdSecret>,
+    /// Checksum of what is in the Secret.
+    pub certificates: String,
 }
 
 /// A DaemonSet and the ConfigMap it reads.

@@ -26,5 +26,6 @@ pub fn around(network: NetworkType) -> Surroundings {
         dns_servers: vec!["10.96.0.10".into()],
         dns_search: vec!["svc.cluster.local".into()],
         vni: 4096,
+        etcd: None,
     }
 }

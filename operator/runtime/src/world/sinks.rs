@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
-    AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
+    AffinityFacts, Announced, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
     InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
     PodFacts, SandboxFailure, Source, SourceFacts, cluster,
 };
@@ -123,6 +123,8 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             let fact = object.map_or_else(|| Fact::gone(topic), |o| Fact::read(topic, o));
             return take_fact(observed, key, fact);
         }
+        Topic::Announced => return announced(observed, name, object),
+        Topic::Etcd => false,
         Topic::Config => replace(&mut observed.config, object.map(config)),
         Topic::DaemonSets => {
             let facts = set(
@@ -163,6 +165,22 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             object.map(ClusterInformation::read),
         ),
     })
+}
+
+/// What a node announced in etcd. Its address bears on the plan, the rest is its own matter.
+fn announced(observed: &mut Observed, name: String, object: Option<&Value>) -> Touched {
+    let known = observed.calico.nodes.get(&name);
+    let new = object.map(Announced::read);
+    if known == new.as_ref() {
+        return Touched::default();
+    }
+    let address = |a: Option<&Announced>| a.map(|a| a.bgp_address.clone());
+    let plan = address(known) != address(new.as_ref());
+    set(&mut observed.calico.nodes, name.clone(), new);
+    Touched {
+        plan,
+        nodes: vec![name],
+    }
 }
 
 /// A Node. Most of what changes about it is its own matter: only some fields bear on the plan.

@@ -23,6 +23,10 @@ pub enum Topic {
     Blocks,
     Affinities,
     ClusterInformation,
+    /// Calico's etcd as a whole.
+    Etcd,
+    /// What nodes announced in etcd.
+    Announced,
     /// Events of pods whose sandbox could not be made.
     Failures,
 }

@@ -15,20 +15,24 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::{debug, warn};
-use wn_api::calico::ConfigKind;
+use wn_api::calico::{CalicoApi, ConfigKind};
+use wn_api::spec::{DatastoreType, Etcd};
 use wn_plan::calico::api::form;
-use wn_plan::observed::Key;
+use wn_plan::observed::{Key, Observed};
 
 use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
 use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES};
 use super::{Apis, Topic, World, apis};
 use crate::metrics::{Metrics, Pulse};
+use crate::store::etcd::{TOPICS, follow};
 
 /// The running watches; dropping them ends them.
 pub struct Watches {
     world: Arc<World>,
     metrics: Arc<Metrics>,
     running: BTreeMap<Topic, JoinSet<()>>,
+    /// The etcd that is followed.
+    etcd: Option<Etcd>,
 }
 
 impl Watches {
@@ -37,14 +41,20 @@ impl Watches {
             world,
             metrics,
             running: BTreeMap::new(),
+            etcd: None,
         }
     }
 
     /// Starts and stops watches so that exactly what is served now is watched.
     pub async fn align(&mut self, apis: &mut Apis) {
+        let asked = self.world.read(etcd_of);
+        if asked != self.etcd {
+            self.follow_etcd(asked, apis);
+        }
         let (calico, definitions) = self
             .world
             .read(|o| (form(&o.calico), o.calico.definitions.clone()));
+        let calico = calico.filter(|form| self.etcd.is_none() && *form != CalicoApi::Etcd);
         let defined = |name: &str| definitions.contains(name);
         if calico != apis.calico {
             self.stop(|topic| {
@@ -67,11 +77,28 @@ impl Watches {
         if calico.is_some() {
             wanted.extend(CALICO);
         }
+        wanted.extend(self.etcd.is_some().then_some(Topic::Etcd));
         self.stop(|topic| !wanted.contains(&topic));
         for topic in &wanted {
             self.start(*topic, apis);
         }
         self.world.want(wanted);
+    }
+
+    /// Follows another etcd, or none. Nothing that is known of Calico is of the new one.
+    fn follow_etcd(&mut self, asked: Option<Etcd>, apis: &mut Apis) {
+        self.stop(|topic| topic == Topic::Etcd || CALICO.contains(&topic));
+        apis.calico = None;
+        TOPICS.into_iter().for_each(|topic| self.world.forget(topic));
+        self.world.set_etcd(None);
+        apis.etcd = asked.as_ref().map(|etcd| {
+            let pulse = self.metrics.watch(label(Topic::Etcd));
+            let (world, client) = (self.world.clone(), pulse.client(apis.client()));
+            let (link, tasks) = follow(etcd, client, apis.namespace(), world, pulse);
+            self.running.insert(Topic::Etcd, tasks);
+            link
+        });
+        self.etcd = asked;
     }
 
     fn stop(&mut self, which: impl Fn(Topic) -> bool) {
@@ -121,6 +148,13 @@ const CALICO: [Topic; 6] = [
     Topic::Affinities,
     Topic::ClusterInformation,
 ];
+
+/// The etcd that the spec says holds Calico.
+fn etcd_of(observed: &Observed) -> Option<Etcd> {
+    let datastore = &observed.readable()?.spec.calico.datastore;
+    let etcd = datastore.etcd.as_ref();
+    etcd.filter(|_| datastore.type_ == DatastoreType::Etcd).cloned()
+}
 
 fn base() -> BTreeSet<Topic> {
     let always = [
@@ -199,6 +233,8 @@ fn label(topic: Topic) -> String {
         | Topic::Blocks
         | Topic::Affinities
         | Topic::ClusterInformation
+        | Topic::Etcd
+        | Topic::Announced
         | Topic::Failures => format!("{topic:?}"),
     }
 }

@@ -8,10 +8,10 @@ use k8s_openapi::api::core::v1::{
 use wn_api::calico::CalicoApi;
 use wn_api::spec::{NetworkType, NodeAgent};
 
-use super::Images;
 use super::cni_config::net_dir;
 use super::command_line::{CommandLines, in_image};
 use super::env::{self, CNI_BIN_MOUNT, CNI_NET_MOUNT};
+use super::{Images, etcd};
 use crate::workload::Surroundings;
 use crate::workload::meta::{Contents, pull_policy, resources};
 
@@ -33,6 +33,7 @@ pub fn contents(
         spec,
         image: &images.node,
         env: env::agent(spec, api, around),
+        etcd: etcd::mount(around),
     };
     let mut containers = vec![agent.container("node", "node-service.ps1"), felix(&agent, lines)];
     if around.network == NetworkType::CalicoBgp {
@@ -43,7 +44,7 @@ pub fn contents(
         args: Some(vec![in_image("uninstall-calico.ps1")]),
         ..init("uninstall-calico", spec, &images.node, env::uninstall())
     };
-    let install = Container {
+    let mut install = Container {
         command: Some(lines.install_cni()),
         ..init(
             "install-cni",
@@ -52,10 +53,14 @@ pub fn contents(
             env::install_cni(spec, api, around),
         )
     };
+    install
+        .volume_mounts
+        .get_or_insert_default()
+        .extend(etcd::mount(around));
     Contents {
         init_containers: vec![uninstall, install],
         containers,
-        volumes: volumes(spec),
+        volumes: volumes(spec).into_iter().chain(etcd::volume(around)).collect(),
     }
 }
 
@@ -64,20 +69,23 @@ struct Agent<'a> {
     spec: &'a NodeAgent,
     image: &'a str,
     env: Vec<EnvVar>,
+    etcd: Option<VolumeMount>,
 }
 
 impl Agent<'_> {
     /// The scripts load `config.ps1` from the current folder, hence the working directory.
     fn container(&self, name: &str, script: &str) -> Container {
+        let mut mounts = vec![
+            mount(VAR_RUN, "/var/run/calico"),
+            mount(VAR_LIB, "/var/lib/calico"),
+            mount(CNI_LOG, "/var/log/calico/cni"),
+            mount(CNI_NET, CNI_NET_MOUNT),
+        ];
+        mounts.extend(self.etcd.clone());
         Container {
             args: Some(vec![in_image(&format!("CalicoWindows/{script}"))]),
             working_dir: Some(in_image("CalicoWindows/")),
-            volume_mounts: Some(vec![
-                mount(VAR_RUN, "/var/run/calico"),
-                mount(VAR_LIB, "/var/lib/calico"),
-                mount(CNI_LOG, "/var/log/calico/cni"),
-                mount(CNI_NET, CNI_NET_MOUNT),
-            ]),
+            volume_mounts: Some(mounts),
             ..container(name, self.spec, self.image, self.env.clone())
         }
     }

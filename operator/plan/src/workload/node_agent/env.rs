@@ -7,8 +7,8 @@ use wn_api::calico::CalicoApi;
 use wn_api::names::node_agent as names;
 use wn_api::spec::{LogLevel, NetworkType, NodeAgent};
 
-use super::backend;
 use super::cni_config::net_dir_without_drive;
+use super::{backend, etcd};
 use crate::workload::Surroundings;
 use crate::workload::meta::{api_server_env, env, field_env};
 
@@ -47,6 +47,7 @@ pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> V
         field_env("KUBERNETES_NODE_NAME", "spec.nodeName"),
         cni_network_config(),
     ];
+    all.extend(etcd::installer_env(around));
     all.extend(vni(around));
     all.extend(api_server_env(around));
     all.extend(api_group(api));
@@ -57,7 +58,6 @@ pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> V
 pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<EnvVar> {
     let mut all = vec![
         env(CNI_PLUGIN.0, CNI_PLUGIN.1),
-        env("DATASTORE_TYPE", "kubernetes"),
         env("WAIT_FOR_DATASTORE", "true"),
         env("CLUSTER_TYPE", cluster_type(around.network)),
         env("CALICO_DISABLE_FILE_LOGGING", "false"),
@@ -76,6 +76,7 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
         field_env("NODENAME", "spec.nodeName"),
         field_env("NAMESPACE", "metadata.namespace"),
     ];
+    all.extend(etcd::client_env(around));
     all.extend(log_levels(spec.log_level));
     all.extend(vni(around));
     if around.network == NetworkType::CalicoVxlan {
