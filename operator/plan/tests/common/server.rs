@@ -21,13 +21,16 @@ struct Stored {
     labels: BTreeMap<String, String>,
     uid: u32,
     version: u32,
+    writes: i64,
 }
 
-/// Calico's objects as an API server stores them.
+/// Calico's objects as an API server stores them, or etcd.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
     objects: BTreeMap<Key, Stored>,
     clock: u32,
+    /// No managers, and no server-side apply: a write is what it changes.
+    pub etcd: bool,
 }
 
 pub const UPDATE: &str = "Update";
@@ -122,7 +125,13 @@ impl Store {
                 resource_version,
             } => {
                 assert_eq!(*resource_version, stored_version(), "{kind:?} {name}");
-                self.apply(kind, name, manager_of(kind), &Value::Object(spec.clone()));
+                if self.etcd {
+                    let changes = write.changes.iter();
+                    let fields = changes.map(|c| (c.id.field.clone(), c.to.clone().unwrap_or_default()));
+                    self.update(kind, name, manager_of(kind), &Value::Object(fields.collect()));
+                } else {
+                    self.apply(kind, name, manager_of(kind), &Value::Object(spec.clone()));
+                }
             }
             Action::Restore {
                 spec,
@@ -135,13 +144,19 @@ impl Store {
                 uid,
                 resource_version,
             } => {
-                assert_eq!(
-                    (uid.clone(), resource_version.clone()),
-                    stored.unwrap(),
-                    "{kind:?} {name}"
-                );
+                let (known, version) = stored.unwrap();
+                assert_eq!(*resource_version, version, "{kind:?} {name}");
+                assert!(self.etcd || *uid == known, "{kind:?} {name}");
                 self.delete(kind, name);
             }
+        }
+    }
+
+    /// As if all had been written by Calico's own programs.
+    pub fn belong_to_calico(&mut self, manager: &str) {
+        for object in self.objects.values_mut() {
+            let fields = object.spec.keys().cloned().collect();
+            object.owners = BTreeMap::from([((manager.to_owned(), UPDATE), fields)]);
         }
     }
 
@@ -155,8 +170,12 @@ impl Store {
 
     /// The facts of every object, read the way the operator reads them.
     pub fn facts(&self) -> BTreeMap<Key, CalicoObject> {
-        let facts =
-            |(key, object): (&Key, &Stored)| (key.clone(), CalicoObject::read(key.0, &object.json(&key.1)));
+        let facts = |(key, object): (&Key, &Stored)| {
+            (
+                key.clone(),
+                CalicoObject::read(key.0, &object.json(&key.1, self.etcd)),
+            )
+        };
         self.objects.iter().map(facts).collect()
     }
 
@@ -168,6 +187,7 @@ impl Store {
             ..Stored::default()
         });
         object.version = clock;
+        object.writes += 1;
         object
     }
 }
@@ -180,11 +200,16 @@ impl Stored {
         self.owners.retain(|_, owned| !owned.is_empty());
     }
 
-    fn json(&self, name: &str) -> Value {
+    fn json(&self, name: &str, etcd: bool) -> Value {
         let entry = |((manager, operation), fields): (&Owner, &BTreeSet<String>)| {
             let fields: Map<_, _> = fields.iter().map(|f| (format!("f:{f}"), json!({}))).collect();
             json!({"manager": manager, "operation": operation, "fieldsV1": {"f:spec": fields}})
         };
+        if etcd {
+            let metadata =
+                json!({"name": name, "resourceVersion": self.version.to_string(), "labels": self.labels});
+            return json!({"metadata": metadata, "etcd": {"version": self.writes}, "spec": self.spec});
+        }
         json!({
             "metadata": {
                 "name": name, "uid": self.uid.to_string(), "resourceVersion": self.version.to_string(),
