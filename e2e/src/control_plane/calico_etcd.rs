@@ -64,12 +64,15 @@ impl CalicoEtcd {
         format!("https://127.0.0.1:{}", self.ports[0])
     }
 
-    /// `data` of a Secret with what a client needs: authority, certificate, key.
-    pub fn secret(&self) -> Result<[ByteString; 3]> {
+    /// `data` of a Secret with what a client needs: authority, certificate, key. Each client has its own.
+    pub fn secret(&self, client: &str) -> Result<[ByteString; 3]> {
+        if !self.credentials.key(client).exists() {
+            self.credentials.client(client, client, None, &self.url())?;
+        }
         let files = [
             self.credentials.authority(),
-            self.credentials.certificate("calico"),
-            self.credentials.key("calico"),
+            self.credentials.certificate(client),
+            self.credentials.key(client),
         ];
         let read = |path: &Path| Ok::<_, std::io::Error>(ByteString(std::fs::read(path)?));
         Ok([read(&files[0])?, read(&files[1])?, read(&files[2])?])

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
-use wn_api::names::node_agent;
+use wn_api::names::{annotations as names, node_agent};
 use wn_e2e::stage::at;
 
 use crate::scene::{BLOCK, FELIX, POOL, Scene, felix, pool};
@@ -61,7 +61,17 @@ async fn what_windows_nodes_need_is_set_kept_and_given_back() -> Result<()> {
         .condition("CalicoConfigured", "True", "AsExpected")
         .await?;
 
-    scene.stage.delete_and_wait().await?;
+    // Calico is given back when it can be.
+    scene.etcd.kill();
+    scene.stage.delete().await?;
+    scene.stage.condition("Reconciling", "True", "Restoring").await?;
+    scene.etcd.restart().await?;
+    scene
+        .stage
+        .until("the config is gone", async || {
+            Ok(scene.stage.config().await.is_err().then_some(()))
+        })
+        .await?;
     ensure!(
         scene.contents().await? == before,
         "{:#?}",
@@ -100,6 +110,31 @@ async fn agent_is_told(scene: &Scene) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Certificates end and are replaced, here by those of another client.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_certificate_is_used_and_rolls_the_agent() -> Result<()> {
+    let scene = Scene::play().await?;
+    scene.is_set().await?;
+    let checksum = async || {
+        let set = scene.stage.daemon_set(node_agent::DAEMON_SET).await?;
+        let annotations = &set["spec"]["template"]["metadata"]["annotations"];
+        Ok::<_, anyhow::Error>(annotations[names::ETCD_CHECKSUM].as_str().map(str::to_owned))
+    };
+    let before = scene
+        .stage
+        .until("the agent's DaemonSet", async || checksum().await)
+        .await?;
+    scene.replace_secret("renewed").await?;
+    scene
+        .stage
+        .until("another checksum", async || {
+            Ok(checksum().await?.filter(|now| *now != before))
+        })
+        .await?;
+    scene.etcd.put(POOL, &pool("Never", "Always")).await?;
+    scene.holds(POOL, &pool("Always", "Never")).await
 }
 
 /// An edit that loses against the operator's write, or wins, but is never undone by it.

@@ -55,7 +55,7 @@ impl Scene {
 
     /// Creates the Secret under these keys.
     pub async fn secret(&self, keys: [&str; 3]) -> Result<()> {
-        let values: [ByteString; 3] = self.etcd.secret()?;
+        let values: [ByteString; 3] = self.etcd.secret("calico")?;
         let data: serde_json::Map<_, _> = keys
             .iter()
             .zip(values)
@@ -65,6 +65,23 @@ impl Scene {
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET, "namespace": NAME}, "data": data,
         });
         self.stage.create("secrets", secret).await
+    }
+
+    /// Puts the certificate of another client into the Secret.
+    pub async fn replace_secret(&self, client: &str) -> Result<()> {
+        let [_, cert, key] = self.etcd.secret(client)?;
+        let patch = json!({"data": {"etcd-cert": cert, "etcd-key": key}}).to_string();
+        let args = [
+            "patch",
+            "secret",
+            SECRET,
+            "-n",
+            NAME,
+            "--type=merge",
+            "-p",
+            &patch,
+        ];
+        self.stage.cluster.kubectl(&args).await.map(drop)
     }
 
     /// Waits until a key has this value.

@@ -1,6 +1,9 @@
 //! What is said when etcd cannot be used, and that it mends by itself.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Result, ensure};
+use wn_e2e::operator::USER;
 
 use crate::scene::{SECRET, Scene};
 
@@ -51,8 +54,22 @@ async fn a_secret_that_is_missing_or_wrong_is_named_until_it_is_right() -> Resul
         .condition("CalicoConfigured", "True", "AsExpected")
         .await?;
 
+    // It is read by name, and nothing else of the kind.
+    let log = scene.stage.cluster.audit_log()?;
+    let asked: BTreeSet<_> = log
+        .by(USER)
+        .into_iter()
+        .filter(|e| e.resource == "secrets")
+        .map(|e| (e.verb.clone(), e.name.clone(), e.response_code < 400))
+        .collect();
+    let right = |verb: &str| (verb.to_owned(), SECRET.to_owned(), true);
+    ensure!(
+        asked == BTreeSet::from([right("list"), right("watch")]),
+        "{asked:?}"
+    );
+
     // Nothing of the Secret is told to anybody.
-    let key = String::from_utf8(scene.etcd.secret()?[2].0.clone())?;
+    let key = String::from_utf8(scene.etcd.secret("calico")?[2].0.clone())?;
     let line = key.lines().nth(1).unwrap_or_default();
     let log = scene.stage.operator.as_ref().map(|o| o.log()).unwrap_or_default();
     ensure!(line.len() > 20 && !log.contains(line) && !log.contains("PRIVATE KEY"));
@@ -67,6 +84,7 @@ async fn an_etcd_of_somebody_else_is_not_written_to() -> Result<()> {
     let before = scene.contents().await?;
     let mut spec = scene.spec();
     spec["calico"]["datastore"]["etcd"]["prefix"] = "/other".into();
+    spec["nodeAgent"]["management"] = "External".into();
     scene.stage.apply(spec).await?;
     scene
         .stage

@@ -1,6 +1,7 @@
 //! `spec.calico.datastore`.
 
-use wn_api::spec::{DatastoreType, Etcd, NetworkType, WindowsNodeConfigSpec};
+use wn_api::names::etcd::PREFIX;
+use wn_api::spec::{DatastoreType, Etcd, Management, NetworkType, WindowsNodeConfigSpec};
 
 use super::Violation;
 
@@ -21,6 +22,7 @@ pub fn violations(spec: &WindowsNodeConfigSpec) -> Vec<Violation> {
         )),
         (DatastoreType::Etcd, Some(etcd)) => found.extend(etcd_violations(etcd)),
     }
+    found.extend(prefix(spec));
     let networked = matches!(
         spec.network.type_,
         NetworkType::CalicoVxlan | NetworkType::CalicoBgp
@@ -67,6 +69,22 @@ fn etcd_violations(etcd: &Etcd) -> Vec<Violation> {
         ));
     }
     found
+}
+
+/// Calico's own programs take none but one: keys under another are for a Calico that reaches etcd through a proxy with
+/// a namespace, and so would its agent have to.
+fn prefix(spec: &WindowsNodeConfigSpec) -> Option<Violation> {
+    let prefix = spec.calico.datastore.etcd.as_ref()?.prefix.as_deref()?;
+    let ours = spec.node_agent.management != Management::External;
+    (ours && prefix != PREFIX).then(|| {
+        Violation::new(
+            format!("{ETCD}.prefix"),
+            format!(
+                "Calico's agent knows no other prefix than {PREFIX}: remove it, or run the agent yourself and set spec.nodeAgent.management \
+                 to External"
+            ),
+        )
+    })
 }
 
 /// What is wrong with one endpoint.
