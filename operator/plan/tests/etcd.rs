@@ -137,6 +137,22 @@ fn an_etcd_without_calico_is_not_written_to() {
     assert_yaml_snapshot!("empty", findings(&plan));
 }
 
+/// Its own values would be given back into the wrong store.
+#[test]
+fn the_kind_of_datastore_is_not_changed_while_something_is_to_be_given_back() {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    let originals = cluster.originals();
+    let mut cluster = cluster.in_etcd();
+    cluster.update(IPAM, DEFAULT, CALICO, json!({"strictAffinity": false}));
+    for _ in 0..2 {
+        let plan = cluster.pass();
+        assert!(plan.calico.writes.is_empty());
+        assert_yaml_snapshot!("changed", findings(&plan));
+        assert_eq!(cluster.originals(), originals);
+    }
+}
+
 /// What is known is of the datastore that was named before.
 #[rstest]
 #[case::to_etcd(|c: &mut Cluster| c.observed.calico.etcd = None)]

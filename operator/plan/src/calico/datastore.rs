@@ -1,6 +1,7 @@
 //! Whether the datastore that the spec names can be worked with now. Everything else in the plan speaks of
 //! fields, and does not know what holds them.
 
+use wn_api::calico::CalicoApi;
 use wn_api::names::etcd::{CA, CERT, KEY, PREFIX};
 use wn_api::reasons::Reason;
 use wn_api::spec::{Datastore, DatastoreType, Etcd, EtcdSecret};
@@ -8,8 +9,31 @@ use wn_api::spec::{Datastore, DatastoreType, Etcd, EtcdSecret};
 use crate::finding::Finding;
 use crate::observed::{EtcdTrouble, Observed};
 
+/// The store that originals are of, when the spec names another kind of store now. Given back into this one they would be
+/// wrong, and in that one they would be lost.
+pub fn of_another(spec: &Datastore, observed: &Observed) -> Option<CalicoApi> {
+    let calico = observed.readable()?.status.as_ref()?.calico.as_ref()?;
+    let api = calico.api.filter(|_| !calico.originals.is_empty())?;
+    let in_etcd = spec.type_ == DatastoreType::Etcd;
+    ((api == CalicoApi::Etcd) != in_etcd).then_some(api)
+}
+
 /// Why nothing can be decided on Calico now; `None` when it can.
 pub fn finding(spec: &Datastore, observed: &Observed) -> Option<Finding> {
+    if let Some(api) = of_another(spec, observed) {
+        let before = if api == CalicoApi::Etcd {
+            "Etcd"
+        } else {
+            "Kubernetes"
+        };
+        return Some(Finding {
+            reason: Reason::InputInvalid,
+            message: format!(
+                "spec.calico.datastore was changed, and status.calico.originals are to be given back to the one before: set its type back to \
+                 {before}, delete the WindowsNodeConfig, and create it anew with the other"
+            ),
+        });
+    }
     match (spec.type_, &spec.etcd, &observed.calico.etcd) {
         (DatastoreType::Kubernetes, _, None) => None,
         (DatastoreType::Etcd, Some(etcd), Some(facts)) => match &facts.trouble {

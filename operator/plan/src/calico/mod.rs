@@ -117,7 +117,13 @@ pub fn plan(
 ) -> CalicoPlan {
     let held = held_originals(observed);
     if let Some(finding) = datastore::finding(&spec.calico.datastore, observed) {
-        return blocked(api::form(&observed.calico), held, finding.reason, finding.message);
+        let form = datastore::of_another(&spec.calico.datastore, observed);
+        return blocked(
+            form.or_else(|| api::form(&observed.calico)),
+            held,
+            finding.reason,
+            finding.message,
+        );
     }
     let Some(form) = api::form(&observed.calico) else {
         return blocked(None, held, Reason::CalicoNotInstalled, NOT_INSTALLED.to_owned());

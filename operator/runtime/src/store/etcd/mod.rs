@@ -122,23 +122,34 @@ impl Follower {
                 continue;
             };
             let changed = secret.changed();
+            let attempt = async {
+                let longer = (pause * 2).min(LONGEST_PAUSE);
+                let next = if self.round(certificates.as_ref()).await {
+                    FIRST_PAUSE
+                } else {
+                    longer
+                };
+                tokio::time::sleep(next).await;
+                next
+            };
             tokio::select! {
-                synced = self.round(certificates.as_ref()) => {
-                    pause = if synced { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
-                    tokio::time::sleep(pause).await;
-                }
+                next = attempt => pause = next,
                 // Without a Secret nobody sends, and that never counts as news.
-                Ok(()) = changed => self.link.set(None),
+                Ok(()) = changed => {
+                    self.link.set(None);
+                    pause = FIRST_PAUSE;
+                }
             }
         }
     }
 
-    /// Tries every member once, and stays with the first that answers until it ends; true when one did.
+    /// Tries every member once, and stays with the first that answers until it ends; true when that took a while.
     async fn round(&mut self, certificates: Option<&Certificates>) -> bool {
+        let began = Instant::now();
         let mut trouble = None;
         for endpoint in self.endpoints.clone() {
             match self.stay(&endpoint, certificates).await {
-                (true, _) => return true,
+                (true, _) => return began.elapsed() > GRACE,
                 (false, why) => {
                     warn!(endpoint, ?why, "etcd cannot be used, trying again");
                     trouble.get_or_insert(why);
