@@ -139,6 +139,10 @@ impl Cluster {
         self.components.end_players();
     }
 
+    pub(super) fn binaries(&self) -> &Binaries {
+        &self.binaries
+    }
+
     /// Process ids of API server, etcd and controller manager.
     pub fn pids(&self) -> [u32; 3] {
         self.components.pids()

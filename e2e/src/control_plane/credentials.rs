@@ -90,6 +90,18 @@ impl Credentials {
         self.issue("kube-apiserver", &params)
     }
 
+    /// A certificate for a server on loopback that is a client of its own, too, as etcd's gateway is.
+    pub fn peer(&self, name: &str) -> Result<()> {
+        let mut params = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
+        params.distinguished_name = subject(name, None);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ServerAuth,
+            ExtendedKeyUsagePurpose::ClientAuth,
+        ];
+        self.issue(name, &params)
+    }
+
     fn issue_token_key(&self) -> Result<()> {
         let key = KeyPair::generate()?;
         fs::write(self.token_public_key(), key.public_key_pem())?;

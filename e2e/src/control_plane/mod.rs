@@ -8,6 +8,7 @@
 mod audit;
 mod binaries;
 mod calico;
+mod calico_etcd;
 mod calico_objects;
 mod cluster;
 mod commands;
@@ -26,6 +27,7 @@ mod state;
 pub use audit::{AuditEvent, AuditLog, AuditTail};
 pub use binaries::Binaries;
 pub use calico::{CalicoApi, CalicoCrds, Neighbour, shared_crds};
+pub use calico_etcd::{CalicoEtcd, Entry};
 pub use cluster::{Cluster, ClusterOptions};
 pub use commands::client;
 pub use components::SERVICE_RANGE;

@@ -82,14 +82,15 @@ impl Cache {
     pub fn calico(&self, api: CalicoApi) -> &Calico {
         match api {
             CalicoApi::V1 => &self.v1,
-            CalicoApi::V3 => &self.v3,
+            // What is in etcd no API serves; native resources have its shape.
+            CalicoApi::V3 | CalicoApi::Etcd => &self.v3,
         }
     }
 
     pub fn calico_mut(&mut self, api: CalicoApi) -> &mut Calico {
         match api {
             CalicoApi::V1 => &mut self.v1,
-            CalicoApi::V3 => &mut self.v3,
+            CalicoApi::V3 | CalicoApi::Etcd => &mut self.v3,
         }
     }
 

@@ -86,6 +86,20 @@ fn grants_what_the_tigera_component_grants() -> Result<()> {
 }
 
 #[test]
+fn grants_what_the_etcd_component_grants() -> Result<()> {
+    let mut with_component = kustomize("manifests/base")?;
+    let component = std::fs::read_to_string(workspace().join("manifests/components/etcd/rbac.yaml"))?;
+    with_component.extend(documents(&component)?);
+    let chart = grants(&render(&["--set", "etcd.secretName=calico-etcd-secrets"])?);
+    assert_same(&chart, &grants(&with_component));
+    // One Secret, and nothing but to read it.
+    let added: Vec<_> = chart.difference(&grants(&render(&[])?)).cloned().collect();
+    let right = |verb: &str| format!("{NAME}/{NAME} in {NAME}: {verb} secrets. calico-etcd-secrets");
+    assert_eq!(added, [right("list"), right("watch")]);
+    Ok(())
+}
+
+#[test]
 fn nobody_may_do_everything() -> Result<()> {
     let rights = grants(&render(&["--set", "tigeraOperator.enabled=true"])?);
     for right in &rights {

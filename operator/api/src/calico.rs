@@ -53,28 +53,33 @@ pub enum CalicoApi {
     /// Native `projectcalico.org/v3` custom resources (Calico v3.32 and later).
     #[serde(rename = "projectcalico.org/v3")]
     V3,
+    /// Keys of an etcd cluster, whose values are `projectcalico.org/v3` resources and IPAM's own documents.
+    #[serde(rename = "etcd")]
+    Etcd,
 }
 
 impl CalicoApi {
     pub const fn group(self) -> &'static str {
         match self {
             Self::V1 => GROUP_V1,
-            Self::V3 => GROUP_V3,
+            Self::V3 | Self::Etcd => GROUP_V3,
         }
     }
 
     pub const fn version(self) -> &'static str {
         match self {
             Self::V1 => "v1",
-            Self::V3 => "v3",
+            Self::V3 | Self::Etcd => "v3",
         }
     }
 
-    /// Kind and plural under which this form serves `kind`; `None` for what is not Calico's own.
+    /// Kind and plural under which this form has `kind`; `None` for what is not Calico's own.
     pub const fn served(self, kind: ConfigKind) -> Option<(&'static str, &'static str)> {
         Some(match (self, kind) {
             (Self::V1, ConfigKind::IpamConfiguration) => ("IPAMConfig", "ipamconfigs"),
-            (Self::V3, ConfigKind::IpamConfiguration) => ("IPAMConfiguration", "ipamconfigurations"),
+            (Self::V3 | Self::Etcd, ConfigKind::IpamConfiguration) => {
+                ("IPAMConfiguration", "ipamconfigurations")
+            }
             (_, ConfigKind::IpPool) => ("IPPool", "ippools"),
             (_, ConfigKind::FelixConfiguration) => ("FelixConfiguration", "felixconfigurations"),
             (_, ConfigKind::Installation | ConfigKind::FlannelConfiguration) => return None,

@@ -70,6 +70,8 @@ pub mod annotations {
     /// Checksum of what the operator last wanted an object to be: tells a change somebody made (same
     /// intent, other content) from a change of the operator's own mind.
     pub const INTENT: &str = "windowsnode.dev/intent";
+    /// Checksum of the certificates for Calico's etcd: a new one rolls the agent.
+    pub const ETCD_CHECKSUM: &str = "windowsnode.dev/etcd-checksum";
     /// On a Node whose readiness taint the operator set: another one's is not taken off.
     pub const TAINTED: &str = "windowsnode.dev/tainted";
 }
@@ -81,6 +83,16 @@ pub mod node_agent {
     pub const CNI_SERVICE_ACCOUNT: &str = "calico-cni-plugin";
     pub const CONFIG_MAP: &str = "calico-node-windows-cni";
     pub const CONFIG_KEY: &str = "config";
+}
+
+/// Calico's etcd.
+pub mod etcd {
+    /// First path element of every key, the only one Calico's own clients know (libcalico-go `lib/backend/model`).
+    pub const PREFIX: &str = "/calico";
+    /// Keys of the Secret in Calico's own manifests (`calico-etcd-secrets`).
+    pub const CA: &str = "etcd-ca";
+    pub const CERT: &str = "etcd-cert";
+    pub const KEY: &str = "etcd-key";
 }
 
 /// The DaemonSets that network Windows nodes where Calico does not.

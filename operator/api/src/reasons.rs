@@ -76,6 +76,8 @@ reasons! {
     MigrationRunning,
     /// `ClusterInformation.datastoreReady` is false, so nothing is written to Calico.
     DatastoreNotReady,
+    /// Calico's etcd does not answer, or not to us.
+    DatastoreUnreachable,
     /// The CR says `Report` and the cluster differs from what Windows needs.
     ReportOnly,
     /// A pool that serves workloads would change its encapsulation; see `whenInUse`.

@@ -2,14 +2,13 @@
 
 use std::fmt;
 
+use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names::{CALICO_MINORS, KUBERNETES_MINORS};
-use wn_api::spec::{
-    Datastore, DatastoreType, Etcd, EtcdSecret, NetworkType, Platform, WindowsNodeConfigSpec,
-};
+use wn_api::spec::{DatastoreType, NetworkType, Platform, WindowsNodeConfigSpec};
 
 use crate::network::{self, CalicoRole};
 use crate::node::builds::{BUILDS, FLOORS, Fit, Need};
-use crate::observed::{InstallationFacts, Observed};
+use crate::observed::{CalicoObject, InstallationFacts, Observed};
 use crate::platform::{Behaviour, Support, behaviour, name};
 use crate::standing::{self, Standing};
 
@@ -139,13 +138,16 @@ fn datastore(type_: DatastoreType) -> Row {
 
 fn installation() -> [Row; 2] {
     let beside = |hns: bool| {
-        let observed = Observed {
-            installation: Some(InstallationFacts {
-                windows_hns: hns,
-                ..InstallationFacts::default()
-            }),
+        let facts = InstallationFacts {
+            windows_hns: hns,
+            ..InstallationFacts::default()
+        };
+        let key = (ConfigKind::Installation, DEFAULT.to_owned());
+        let mut observed = Observed {
+            installation: Some(facts),
             ..Observed::default()
         };
+        observed.calico.objects.insert(key, CalicoObject::default());
         let agent = standing::node_agent(
             &WindowsNodeConfigSpec::minimal(NetworkType::CalicoVxlan),
             &observed,

@@ -7,7 +7,7 @@ mod common;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
-use wn_api::calico::DEFAULT;
+use wn_api::calico::{CalicoApi, DEFAULT};
 use wn_api::spec::NetworkType;
 use wn_plan::calico::Action;
 use wn_plan::observed::CalicoObject;
@@ -229,6 +229,53 @@ proptest! {
             // The switch there and back must come to rest, too.
             switch(&mut cluster);
         }
+    }
+
+    /// The plan does not know what holds Calico: the same objects need the same.
+    #[test]
+    fn the_plan_is_the_same_in_every_form(mut cluster in clusters()) {
+        cluster.store.belong_to_calico(CALICO);
+        cluster.look();
+        let mut native = cluster.clone();
+        native.observed.calico.definitions = ["felixconfigurations.projectcalico.org".to_owned()].into();
+        let etcd = cluster.clone().in_etcd();
+        let calico = |cluster: &Cluster| cluster.plan().calico;
+        let said = |cluster: &Cluster| {
+            let plan = calico(cluster);
+            let writes: Vec<_> = plan.writes.into_iter().map(|w| (w.kind, w.name, w.changes)).collect();
+            (writes, plan.originals, plan.findings, plan.fit_for_agents)
+        };
+        prop_assert_eq!(calico(&cluster).form, Some(CalicoApi::V1));
+        prop_assert_eq!(calico(&native).form, Some(CalicoApi::V3));
+        // An etcd with nothing of Calico's in it is somebody else's, but this one has ClusterInformation.
+        prop_assert_eq!(calico(&etcd).form, Some(CalicoApi::Etcd));
+        prop_assert_eq!(said(&native), said(&cluster));
+        prop_assert_eq!(said(&etcd), said(&cluster));
+    }
+
+    #[test]
+    fn etcd_comes_to_rest_and_gets_its_own_back(cluster in clusters(), other_type in any::<bool>()) {
+        let mut cluster = cluster.in_etcd();
+        let before = cluster.store.specs();
+        let write = cluster.pass().write;
+        if other_type {
+            cluster.edit_spec(|s| s.network.type_ = match s.network.type_ {
+                NetworkType::CalicoBgp => NetworkType::CalicoVxlan,
+                _ => NetworkType::CalicoBgp,
+            });
+            cluster.pass();
+            cluster.pass();
+        }
+        let plan = cluster.plan();
+        prop_assert!(!write || plan.calico.writes.is_empty(), "{:?}", lines(&plan));
+        prop_assert_eq!(&plan.calico.originals, &if write { cluster.originals() } else { plan.calico.originals.clone() });
+        let restoration = cluster.restore();
+        // Of what we made and wrote twice nobody can tell whose it is: it is left, and that is said.
+        let mut after = cluster.store.specs();
+        after.retain(|(kind, name), _| {
+            before.contains_key(&(*kind, name.clone())) || !restoration.left.iter().any(|l| l.contains("operator created it"))
+        });
+        prop_assert_eq!(after, before);
     }
 
     #[test]

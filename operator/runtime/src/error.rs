@@ -17,6 +17,8 @@ pub enum Error {
     },
     #[error("{what}: its API is not served now")]
     NotServed { what: String },
+    #[error("{what}: {message}")]
+    Etcd { what: String, message: String },
 }
 
 impl Error {

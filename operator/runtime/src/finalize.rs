@@ -6,17 +6,17 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
-use wn_api::reasons::events;
+use wn_api::reasons::{Reason, events};
 use wn_api::spec::{DeletionPolicy, Mode};
 use wn_api::status::Original;
-use wn_plan::calico::{FieldId, api, restore};
+use wn_plan::calico::{FieldId, api, datastore, restore};
 use wn_plan::status::{self, describe};
 
 use crate::apply;
 use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::nodes::unmark;
-use crate::status_writer;
+use crate::{status_writer, store};
 
 /// Long enough for a migration's steps and an API server's restart; after that a person who deletes the
 /// object wants it gone, and the Events say what is left to do by hand.
@@ -111,8 +111,15 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
     let originals = originals(config);
     // What is not served is not there to be given back, which the restoration sees.
     let paused = context.world.read(|o| api::pause(&o.calico).is_some());
+    let missing = context
+        .world
+        .read(|o| datastore::finding(&config.spec.calico.datastore, o))
+        .filter(|f| f.reason != Reason::CalicoNotInstalled);
     if originals.is_empty() {
         return Ok(None);
+    }
+    if let Some(missing) = missing {
+        return Ok(Some(missing.message));
     }
     if paused && originals.iter().any(|o| ConfigKind::OF_CALICO.contains(&o.kind)) {
         return Ok(Some(
@@ -122,7 +129,7 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
     }
     let restoration = context.world.read(|o| restore::restoration(originals, o));
     for write in &restoration.writes {
-        apply::write_calico(context, write).await?;
+        store::write(context, write).await?;
         let changes = write.changes.iter().map(describe).collect::<Vec<_>>().join("; ");
         context.events.normal(config, restored(write.kind), changes).await;
     }

@@ -16,6 +16,7 @@ mod reconcile;
 mod report;
 mod run;
 mod status_writer;
+mod store;
 mod telemetry;
 mod world;
 

@@ -8,6 +8,10 @@ use crate::observed::CalicoFacts;
 /// `pkg/apis/version.go`): a finished migration means v3; else v1 wins when it is served, because v3
 /// beside it is the aggregated server over the same objects; v3 alone is native.
 pub fn form(calico: &CalicoFacts) -> Option<CalicoApi> {
+    // The spec says so. Custom resources beside it are left over from before.
+    if calico.etcd.is_some() {
+        return Some(CalicoApi::Etcd);
+    }
     let defined = |group: &str| {
         calico
             .definitions
@@ -36,7 +40,12 @@ pub enum Pause {
 /// Calico's own components hold still.
 pub fn pause(calico: &CalicoFacts) -> Option<Pause> {
     let moving = |phase: &str| matches!(phase, "Migrating" | "WaitingForConflictResolution");
-    let migration = calico.migrations.iter().find(|(_, m)| moving(&m.phase));
+    // A migration moves custom resources.
+    let concerned = calico.etcd.is_none();
+    let migration = calico
+        .migrations
+        .iter()
+        .find(|(_, m)| concerned && moving(&m.phase));
     if let Some((name, migration)) = migration {
         return Some(Pause::Migration {
             name: name.clone(),
@@ -53,7 +62,7 @@ pub fn pause(calico: &CalicoFacts) -> Option<Pause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observed::{ClusterInformation, MigrationFacts};
+    use crate::observed::{ClusterInformation, EtcdFacts, MigrationFacts};
     use rstest::rstest;
 
     fn facts(groups: &[&str], phase: Option<&str>) -> CalicoFacts {
@@ -94,6 +103,14 @@ mod tests {
     #[case("Converged", false)]
     fn pauses_while_objects_move(#[case] phase: &str, #[case] paused: bool) {
         assert_eq!(pause(&facts(&[], Some(phase))).is_some(), paused);
+    }
+
+    #[test]
+    fn etcd_is_the_truth_where_the_spec_says_so() {
+        let mut calico = facts(&[GROUP_V1, GROUP_V3], Some("Migrating"));
+        calico.etcd = Some(EtcdFacts::default());
+        assert_eq!(form(&calico), Some(CalicoApi::Etcd));
+        assert_eq!(pause(&calico), None, "what moves are custom resources");
     }
 
     #[test]

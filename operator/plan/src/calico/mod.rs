@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod contest;
+pub mod datastore;
 mod desired;
 mod installation;
 mod originals;
@@ -144,6 +145,15 @@ pub fn plan(
     let option = network::of(spec.network.type_);
     if let CalicoRole::Policy { .. } = option.calico() {
         return beside(option, spec, observed, contests, held, now);
+    }
+    if let Some(finding) = datastore::finding(&spec.calico.datastore, observed) {
+        let form = datastore::of_another(&spec.calico.datastore, observed);
+        return blocked(
+            form.or_else(|| api::form(&observed.calico)),
+            held,
+            finding.reason,
+            finding.message,
+        );
     }
     let Some(form) = api::form(&observed.calico) else {
         return blocked(None, held, Reason::CalicoNotInstalled, NOT_INSTALLED.to_owned());

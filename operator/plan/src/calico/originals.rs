@@ -32,7 +32,7 @@ pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Orig
 
 /// We meant to create the object, and someone else did before us: it is theirs, with their values.
 fn lost_race(original: &Original, object: Option<&CalicoObject>) -> bool {
-    original.created && object.is_some_and(|o| !o.written_by_us)
+    original.created && object.is_some_and(|o| !o.is_made_by_us(&original.field, &original.applied))
 }
 
 fn first(

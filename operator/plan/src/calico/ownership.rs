@@ -181,7 +181,7 @@ impl Judge<'_> {
             .map_or(&[][..], Vec::as_slice);
         // A value of ours that we were stopped from replacing was changed by nobody.
         let standing = object.is_some_and(|o| o.held.contains(&desired.id.field));
-        let drifted_by = (!standing && self.holds(&desired)).then(|| managers(owners));
+        let drifted_by = (!standing && self.holds(&desired)).then(|| managers(owners, object));
         if policy == Policy::Report {
             return self.refuse(Reason::ReportOnly, report(&desired, current.as_ref()));
         }
@@ -197,7 +197,10 @@ impl Judge<'_> {
         {
             self.judged.given_up.push(desired.id.clone());
             self.judged.revisit = Some(self.judged.revisit.map_or(until, |at| at.min(until)));
-            return self.refuse(Reason::Contested, contested(&desired, current.as_ref(), owners));
+            return self.refuse(
+                Reason::Contested,
+                contested(&desired, current.as_ref(), &managers(owners, object)),
+            );
         }
         Ok(Wanted {
             desired,
@@ -280,20 +283,21 @@ fn conflict(desired: &Desired, current: Option<&Value>, owner: &FieldOwner) -> S
     )
 }
 
-fn contested(desired: &Desired, current: Option<&Value>, owners: &[FieldOwner]) -> String {
+fn contested(desired: &Desired, current: Option<&Value>, by: &str) -> String {
     format!(
-        "{} is changed back to {} again and again by {}, Windows nodes need {}: stop that manager; the operator \
+        "{} is changed back to {} again and again by {by}, Windows nodes need {}: stop that manager; the operator \
          tries again in an hour, or when the WindowsNodeConfig changes",
         desired.id,
         shown(current),
-        managers(owners),
         plain(&desired.value)
     )
 }
 
-fn managers(owners: &[FieldOwner]) -> String {
+fn managers(owners: &[FieldOwner], object: Option<&CalicoObject>) -> String {
     if owners.is_empty() {
-        return "an unknown manager".to_owned();
+        return object
+            .map_or("an unknown manager", CalicoObject::unknown_writer)
+            .to_owned();
     }
     owners
         .iter()

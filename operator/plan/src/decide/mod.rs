@@ -23,7 +23,7 @@ use crate::tigera::{self, TigeraPlan};
 use crate::typha;
 use crate::validate::Valid;
 use crate::version::Version;
-use crate::workload::Surroundings;
+use crate::workload::{EtcdAccess, Surroundings};
 
 /// Everything that should be.
 #[derive(Debug)]
@@ -156,6 +156,7 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         service_cidrs: plan.inputs.service_cidrs.as_ref()?.value.clone(),
         dns_servers: plan.inputs.dns_servers.as_ref()?.value.clone(),
         dns_search: plan.inputs.dns_search.clone(),
+        etcd: etcd_access(spec, observed),
         vni: calico::vni(spec, observed, &plan.calico.originals),
         hns_network: option.hns_network(observed).unwrap_or_default().into_owned(),
         hns_networks: match option.calico() {
@@ -164,5 +165,15 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         },
         cni_plugin: option.cni_plugin(spec, observed),
         cni_dirs: option.cni_dirs(spec, observed),
+    })
+}
+
+fn etcd_access(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<EtcdAccess> {
+    let etcd = spec.calico.datastore.etcd.as_ref()?;
+    let facts = observed.calico.etcd.as_ref()?;
+    Some(EtcdAccess {
+        endpoints: etcd.endpoints.clone(),
+        secret: etcd.secret_ref.clone(),
+        certificates: facts.certificates.clone(),
     })
 }

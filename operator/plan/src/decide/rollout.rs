@@ -210,6 +210,10 @@ pub fn agent_workload(
     observed: &Observed,
     around: &Surroundings,
 ) -> Option<Workload> {
+    // One that cannot be read does not tell the checksum of its certificates either.
+    if calico::datastore::finding(&spec.calico.datastore, observed).is_some() {
+        return None;
+    }
     let form = calico::api::form(&observed.calico)?;
     Some(workload::node_agent::node_agent(
         &spec.node_agent,

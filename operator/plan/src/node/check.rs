@@ -1,17 +1,25 @@
 //! What a check sees, and what it says.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use wn_api::node_reasons::{NodeReason, Weight};
 use wn_api::spec::NetworkType;
 
 use super::setting::Setting;
 use crate::network::{self, CalicoRole};
-use crate::observed::{AffinityFacts, App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure};
+use crate::observed::{
+    AffinityFacts, Announced, App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure,
+};
 
 /// One node, and what of the cluster is its.
 pub struct View<'a> {
     pub name: &'a str,
     pub node: &'a NodeFacts,
+    /// What calico-node announced of it.
+    pub announced: Cow<'a, Announced>,
+    /// It did so in etcd.
+    pub in_etcd: bool,
     pub agent: Option<&'a PodFacts>,
     pub proxy: Option<&'a PodFacts>,
     /// Of what networks the node where Calico does not.
@@ -42,6 +50,8 @@ impl<'a> View<'a> {
         Self {
             name,
             node,
+            announced: observed.calico.announced(name, node),
+            in_etcd: observed.calico.etcd.is_some(),
             agent: pod(App::NodeAgent),
             proxy: pod(App::KubeProxy),
             network_agent: pod(App::NetworkAgent),

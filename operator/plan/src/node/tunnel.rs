@@ -18,19 +18,27 @@ pub fn check(view: &View) -> Vec<Finding> {
 }
 
 fn address(view: &View) -> Option<Finding> {
-    let node = view.node;
-    let missing = match (node.tunnel_address.as_str(), node.tunnel_mac.as_str()) {
-        ("", _) => "IPv4VXLANTunnelAddr",
-        (_, "") => "VXLANTunnelMACAddr",
+    let announced = &view.announced;
+    let missing = match (announced.tunnel_address.as_str(), announced.tunnel_mac.as_str()) {
+        ("", _) => ("IPv4VXLANTunnelAddr", "ipv4VXLANTunnelAddr"),
+        (_, "") => ("VXLANTunnelMACAddr", "vxlanTunnelMACAddr"),
         _ => return stale(view),
     };
-    let cause = format!("the Node has no annotation projectcalico.org/{missing}");
-    Some(find(NodeReason::TunnelAddressMissing, cause).due(view.began() + SET_UP, view.now))
+    Some(find(NodeReason::TunnelAddressMissing, absent(view, missing)).due(view.began() + SET_UP, view.now))
+}
+
+/// What is missing: an annotation of the Node, or a field of Calico's node in etcd.
+fn absent(view: &View, (annotation, field): (&str, &str)) -> String {
+    if view.in_etcd {
+        format!("Calico's node {} in etcd has no spec.{field}", view.name)
+    } else {
+        format!("the Node has no annotation projectcalico.org/{annotation}")
+    }
 }
 
 /// The tunnel's address is the second of the node's block (Calico, `EnsureVXLANTunnelAddr`).
 fn stale(view: &View) -> Option<Finding> {
-    let announced: Option<Ipv4Addr> = view.node.tunnel_address.parse().ok();
+    let announced: Option<Ipv4Addr> = view.announced.tunnel_address.parse().ok();
     let expected: Vec<_> = view
         .blocks
         .iter()
@@ -41,7 +49,7 @@ fn stale(view: &View) -> Option<Finding> {
     (!fits).then(|| {
         let cause = format!(
             "the announced tunnel address is {}, the node's block says {}",
-            view.node.tunnel_address, expected[0]
+            view.announced.tunnel_address, expected[0]
         );
         find(NodeReason::TunnelAddressStale, cause)
     })
@@ -59,10 +67,10 @@ fn vni(view: &View) -> Option<Finding> {
 }
 
 fn bgp(view: &View) -> Option<Finding> {
-    view.node.bgp_address.is_empty().then(|| {
+    view.announced.bgp_address.is_empty().then(|| {
         find(
             NodeReason::BGPAddressMissing,
-            "the Node has no annotation projectcalico.org/IPv4Address",
+            absent(view, ("IPv4Address", "bgp.ipv4Address")),
         )
         .due(view.began() + SET_UP, view.now)
     })
@@ -70,11 +78,16 @@ fn bgp(view: &View) -> Option<Finding> {
 
 /// Without the annotation that of `BGPConfiguration` `default` counts. Written as a number or as two of 16 bits.
 fn as_number(view: &View) -> Option<Finding> {
-    let text = view.node.as_number.as_str();
+    let text = view.announced.as_number.as_str();
     let dotted = |(high, low): (&str, &str)| high.parse::<u16>().is_ok() && low.parse::<u16>().is_ok();
     let valid = text.is_empty() || text.parse::<u32>().is_ok() || text.split_once('.').is_some_and(dotted);
     (!valid).then(|| {
-        let cause = format!("annotation projectcalico.org/ASNumber is {text:?}");
+        let place = if view.in_etcd {
+            "spec.bgp.asNumber of Calico's node in etcd"
+        } else {
+            "annotation projectcalico.org/ASNumber"
+        };
+        let cause = format!("{place} is {text:?}");
         find(NodeReason::BGPASNumberInvalid, cause)
     })
 }

@@ -48,6 +48,8 @@ pub struct CalicoObject {
     pub uid: String,
     /// Of a pool: a change of `natOutgoing` after it was made.
     pub nat_change: Option<Box<NatChange>>,
+    /// How often its key was written since it was made, in etcd, which knows no managers.
+    pub etcd_writes: Option<i64>,
 }
 
 /// A change of a pool's `natOutgoing` by another manager than the one that wrote its CIDR: one manager's writes
@@ -57,6 +59,9 @@ pub struct NatChange {
     pub at: Timestamp,
     pub by: String,
 }
+
+/// Whoever it was: etcd does not tell.
+const ETCD_CLIENT: &str = "an etcd client";
 
 impl CalicoObject {
     pub fn read(kind: ConfigKind, object: &Value) -> Self {
@@ -89,6 +94,9 @@ impl CalicoObject {
                 })
                 .collect()
         };
+        let etcd_writes = object.pointer("/etcd/version").and_then(Value::as_i64);
+        // Our own later writes count, too: what is not known to be ours alone is left.
+        let by_others = etcd_writes.filter(|n| *n > 1).map(|_| ETCD_CLIENT.to_owned());
         let value = |field: &str| object.pointer(&format!("/spec/{}", field.replace('.', "/")));
         let managed_by = object
             .pointer("/metadata/labels")
@@ -109,7 +117,10 @@ impl CalicoObject {
                 .map(|f| (*f).to_owned())
                 .collect(),
             written_by_us: entries.iter().any(|e| managers::is_ours(text(e, "/manager"))),
-            foreign_writers: foreign().map(|e| text(e, "/manager").to_owned()).collect(),
+            foreign_writers: foreign()
+                .map(|e| text(e, "/manager").to_owned())
+                .chain(by_others)
+                .collect(),
             managed_by_tigera: managed_by.and_then(Value::as_str) == Some(labels::TIGERA_OPERATOR),
             resource_version: text(object, "/metadata/resourceVersion").to_owned(),
             uid: text(object, "/metadata/uid").to_owned(),
@@ -122,9 +133,28 @@ impl CalicoObject {
                 })
                 .max_by_key(|change| change.at)
                 .map(Box::new),
+            etcd_writes,
         };
         tigera::pools_as_fields(&mut read);
         read
+    }
+
+    /// Was it made by us? In etcd only its value can tell.
+    pub fn is_made_by_us(&self, field: &str, applied: &Value) -> bool {
+        if self.etcd_writes.is_some() {
+            self.spec.get(field) == Some(applied)
+        } else {
+            self.written_by_us
+        }
+    }
+
+    /// Who changes its fields when no owner of them is known.
+    pub const fn unknown_writer(&self) -> &'static str {
+        if self.etcd_writes.is_some() {
+            ETCD_CLIENT
+        } else {
+            "an unknown manager"
+        }
     }
 
     /// Is the field's value of our making? It has the one we set last, or one we set before and were

@@ -61,6 +61,7 @@ pub fn read(config_map: &Value) -> CalicoObject {
         },
         managed_by_tigera: false,
         nat_change: None,
+        etcd_writes: None,
         resource_version: text(config_map, "/metadata/resourceVersion").to_owned(),
         uid: text(config_map, "/metadata/uid").to_owned(),
     }

@@ -7,6 +7,7 @@ mod bgp;
 mod calico;
 pub mod cluster;
 pub mod endpoints;
+pub mod etcd;
 pub mod failures;
 mod filed;
 pub mod flannel;
@@ -19,6 +20,7 @@ pub mod tigera;
 mod typha;
 mod workloads;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ipnet::Ipv4Net;
@@ -32,6 +34,7 @@ pub use calico::{
     AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange,
 };
 pub use cluster::SourceFacts;
+pub use etcd::{Announced, EtcdFacts, EtcdTrouble};
 pub use failures::SandboxFailure;
 pub use filed::{Filed, OnNode};
 pub use labels::Labels;
@@ -147,6 +150,10 @@ pub struct CalicoFacts {
     pub host_endpoints: BTreeMap<String, String>,
     /// calico-kube-controllers makes host endpoints for all nodes.
     pub auto_host_endpoints: bool,
+    /// Calico's etcd, once it was tried; `None` while the Kubernetes API holds Calico.
+    pub etcd: Option<EtcdFacts>,
+    /// What nodes announced there.
+    pub nodes: BTreeMap<String, Announced>,
 }
 
 impl CalicoFacts {
@@ -159,6 +166,15 @@ impl CalicoFacts {
         pools
             .filter_map(|(_, pool)| Some((pool.cidr_v4()?, pool.nat_change.as_ref()?.at)))
             .collect()
+    }
+
+    /// What a node announced: in its Calico node in etcd, else in annotations of its Node.
+    pub fn announced<'a>(&'a self, name: &str, node: &'a NodeFacts) -> Cow<'a, Announced> {
+        match (&self.etcd, self.nodes.get(name)) {
+            (Some(_), Some(found)) => Cow::Borrowed(found),
+            (Some(_), None) => Cow::Owned(Announced::default()),
+            (None, _) => Cow::Owned(Announced::of(node)),
+        }
     }
 }
 

@@ -127,7 +127,7 @@ fn third_party(spec: &WindowsNodeConfigSpec, observed: &Observed) -> bool {
         || agents.any(|(key, facts)| {
             let here = key.0 == observed.namespace && key.1 == node_agent::DAEMON_SET;
             let ours = facts.ours && here;
-        !ours && !is_theirs(key, facts, false)
+            !ours && !is_theirs(key, facts, false)
         })
 }
 

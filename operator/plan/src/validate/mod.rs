@@ -1,6 +1,7 @@
 //! What of a spec is refused, beyond what the schema already refuses: each violation names the field, what
 //! is wrong, and what to write instead. A spec with violations changes nothing anywhere.
 
+mod datastore;
 mod images;
 mod kube_proxy;
 mod network;
@@ -49,6 +50,7 @@ pub fn validate<'a>(
     observed: &Observed,
 ) -> Result<Valid<'a>, Vec<Violation>> {
     let mut found = network::violations(spec, observed);
+    found.extend(datastore::violations(spec));
     found.extend(kube_proxy::violations(&spec.kube_proxy, observed));
     found.extend(images::violations(spec));
     found.extend(pods::violations(spec));

@@ -10,7 +10,9 @@ pub mod node_agent;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use wn_api::spec::{Ipam, NetworkType};
+use wn_api::spec::{
+    Ipam, {EtcdSecret, NetworkType},
+};
 
 /// What both DaemonSets are rendered from. Every value is valid: see `validate` and `inputs`.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +41,17 @@ pub struct Surroundings {
     pub cni_plugin: &'static str,
     /// Folders of the node that containerd reads: CNI binaries, CNI configuration.
     pub cni_dirs: (String, String),
+    /// Calico's etcd; `None` where the Kubernetes API holds Calico.
+    pub etcd: Option<EtcdAccess>,
+}
+
+/// How a Windows node reaches Calico's etcd.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EtcdAccess {
+    pub endpoints: Vec<String>,
+    pub secret: Option<EtcdSecret>,
+    /// Checksum of what is in the Secret.
+    pub certificates: String,
 }
 
 /// A DaemonSet and what it reads.

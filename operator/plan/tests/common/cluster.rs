@@ -9,8 +9,8 @@ use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 use wn_plan::calico::contest::Contests;
 use wn_plan::observed::{
-    BlockFacts, ClusterInformation, Config, DaemonSetFacts, InstallationFacts, LinuxNodeFacts, NodeFacts,
-    Observed, Source, cluster as sources,
+    BlockFacts, ClusterInformation, Config, DaemonSetFacts, EtcdFacts, InstallationFacts, LinuxNodeFacts,
+    NodeFacts, Observed, Source, cluster as sources,
 };
 use wn_plan::version::Version;
 
@@ -21,6 +21,8 @@ pub const POOL: ConfigKind = ConfigKind::IpPool;
 pub const FELIX: ConfigKind = ConfigKind::FelixConfiguration;
 pub const INSTALLATION: ConfigKind = ConfigKind::Installation;
 pub const PERSON: &str = "kubectl-edit";
+pub const ETCD: &str = "calico: {datastore: {type: Etcd, etcd: {endpoints: ['https://10.0.0.10:2379'], \
+                        secretRef: {name: calico-etcd-secrets}}}}";
 pub const DEFAULT_POOL: &str = "default-ipv4-ippool";
 pub const NAMESPACE: &str = "windows-node-operator";
 /// Field manager of Calico's own programs, and of every other Go client.
@@ -167,6 +169,19 @@ impl Cluster {
 
     pub fn vxlan() -> Self {
         Self::fresh(NetworkType::CalicoVxlan)
+    }
+
+    /// The same with etcd as Calico's datastore, which the spec says and the operator has read.
+    pub fn in_etcd(mut self) -> Self {
+        self.config_mut().spec.calico.datastore = spec(ETCD).calico.datastore;
+        self.observed.calico.definitions.clear();
+        self.observed.calico.etcd = Some(EtcdFacts {
+            trouble: None,
+            certificates: "0123456789abcdef".into(),
+        });
+        self.store.etcd = true;
+        self.look();
+        self
     }
 
     pub fn with_spec(mut self, yaml: &str) -> Self {

@@ -46,5 +46,6 @@ pub fn around(network: NetworkType) -> Surroundings {
             _ => "None",
         },
         cni_dirs: ("/opt/cni/bin".into(), "/etc/cni/net.d".into()),
+        etcd: None,
     }
 }

@@ -24,13 +24,16 @@ struct Stored {
     status: Value,
     uid: u32,
     version: u32,
+    writes: i64,
 }
 
-/// Calico's objects as an API server stores them.
+/// Calico's objects as an API server stores them, or etcd.
 #[derive(Clone, Debug, Default)]
 pub struct Store {
     objects: BTreeMap<Key, Stored>,
     clock: u32,
+    /// No managers, and no server-side apply: a write is what it changes.
+    pub etcd: bool,
 }
 
 pub const UPDATE: &str = "Update";
@@ -106,7 +109,7 @@ impl Store {
 
     /// An object as the API server would give it.
     pub fn json(&self, kind: ConfigKind, name: &str) -> Option<Value> {
-        Some(self.objects.get(&(kind, name.to_owned()))?.json(kind, name))
+        Some(self.objects.get(&(kind, name.to_owned()))?.json(kind, name, self.etcd))
     }
 
     pub fn delete(&mut self, kind: ConfigKind, name: &str) {
@@ -155,7 +158,13 @@ impl Store {
                 resource_version,
             } => {
                 assert_eq!(*resource_version, stored_version(), "{kind:?} {name}");
-                self.apply(kind, name, manager_of(kind), &Value::Object(spec.clone()));
+                if self.etcd {
+                    let changes = write.changes.iter();
+                    let fields = changes.map(|c| (c.id.field.clone(), c.to.clone().unwrap_or_default()));
+                    self.update(kind, name, manager_of(kind), &Value::Object(fields.collect()));
+                } else {
+                    self.apply(kind, name, manager_of(kind), &Value::Object(spec.clone()));
+                }
             }
             Action::Restore {
                 spec,
@@ -168,13 +177,19 @@ impl Store {
                 uid,
                 resource_version,
             } => {
-                assert_eq!(
-                    (uid.clone(), resource_version.clone()),
-                    stored.unwrap(),
-                    "{kind:?} {name}"
-                );
+                let (known, version) = stored.unwrap();
+                assert_eq!(*resource_version, version, "{kind:?} {name}");
+                assert!(self.etcd || *uid == known, "{kind:?} {name}");
                 self.delete(kind, name);
             }
+        }
+    }
+
+    /// As if all had been written by Calico's own programs.
+    pub fn belong_to_calico(&mut self, manager: &str) {
+        for object in self.objects.values_mut() {
+            let fields = object.spec.keys().cloned().collect();
+            object.owners = BTreeMap::from([((manager.to_owned(), UPDATE), fields)]);
         }
     }
 
@@ -189,10 +204,8 @@ impl Store {
     /// The facts of every object, read the way the operator reads them.
     pub fn facts(&self) -> BTreeMap<Key, CalicoObject> {
         let facts = |(key, object): (&Key, &Stored)| {
-            (
-                key.clone(),
-                CalicoObject::read(key.0, &object.json(key.0, &key.1)),
-            )
+            let facts = CalicoObject::read(key.0, &object.json(key.0, &key.1, self.etcd));
+            (key.clone(), facts)
         };
         self.objects.iter().map(facts).collect()
     }
@@ -205,6 +218,7 @@ impl Store {
             ..Stored::default()
         });
         object.version = clock;
+        object.writes += 1;
         object
     }
 }
@@ -227,7 +241,7 @@ impl Stored {
         }
     }
 
-    fn json(&self, kind: ConfigKind, name: &str) -> Value {
+    fn json(&self, kind: ConfigKind, name: &str, etcd: bool) -> Value {
         let part = if kind == ConfigKind::FlannelConfiguration {
             "data"
         } else {
@@ -241,6 +255,11 @@ impl Stored {
             let fields = tree;
             json!({"manager": manager, "operation": operation, "fieldsV1": {format!("f:{part}"): fields}})
         };
+        if etcd {
+            let metadata =
+                json!({"name": name, "resourceVersion": self.version.to_string(), "labels": self.labels});
+            return json!({"metadata": metadata, "etcd": {"version": self.writes}, "spec": self.spec});
+        }
         json!({
             "metadata": {
                 "name": name, "uid": self.uid.to_string(), "resourceVersion": self.version.to_string(),

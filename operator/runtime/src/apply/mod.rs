@@ -1,8 +1,6 @@
 //! Step 4: makes a plan true, in an order in which every prefix leaves the cluster sound: what is to be
 //! given back is written down first, Calico is made fit before anything is started on it.
 
-mod calico;
-mod flannel;
 mod objects;
 
 use jiff::Timestamp;
@@ -15,9 +13,8 @@ use wn_plan::status::with_originals;
 use crate::context::Context;
 use crate::error::Error;
 use crate::metrics::WHOLE_OBJECT;
-use crate::status_writer;
+use crate::{status_writer, store};
 
-pub use calico::write as write_calico;
 pub use objects::{delete as delete_object, set_finalizer};
 
 pub async fn apply(
@@ -72,7 +69,7 @@ async fn parts(
     now: Timestamp,
 ) -> Result<(), (Part, Error)> {
     for write in &plan.calico.writes {
-        calico::write(context, write)
+        store::write(context, write)
             .await
             .map_err(|e| (part(write.kind), e))?;
         context.remember(|memory| {

@@ -8,6 +8,7 @@ use wn_api::names::{self, labels, tigera};
 use wn_plan::observed::{Source, failures};
 
 use super::Topic;
+use crate::store::etcd::Link;
 
 /// Typed paths to everything the operator reads or writes.
 #[derive(Clone)]
@@ -16,6 +17,8 @@ pub struct Apis {
     namespace: String,
     /// Form of Calico's API, once known.
     pub calico: Option<CalicoApi>,
+    /// The way to Calico's etcd, when that holds Calico.
+    pub etcd: Option<Link>,
     /// Served version of `DatastoreMigration`: v1, or v1beta1 in Calico v3.32.
     pub migration_version: Option<String>,
 }
@@ -26,8 +29,13 @@ impl Apis {
             client,
             namespace: namespace.to_owned(),
             calico: None,
+            etcd: None,
             migration_version: None,
         }
+    }
+
+    pub fn namespace(&self) -> &str {
+        &self.namespace
     }
 
     pub fn client(&self) -> Client {
@@ -82,6 +90,7 @@ impl Apis {
                 "blockaffinities",
             ),
             Topic::Typha => ("apps", "v1", "Deployment", "deployments"),
+            Topic::Etcd | Topic::Announced => return None,
             // The core API's view: the kubelet writes there, and only there a selector by reason is served.
             Topic::Failures => ("", "v1", "Event", "events"),
             Topic::ClusterInformation => (
@@ -181,7 +190,9 @@ pub fn selection(topic: Topic) -> watcher::Config {
         | Topic::Affinities
         | Topic::BgpPeers
         | Topic::Reservations
-        | Topic::HostEndpoints => all,
+        | Topic::HostEndpoints
+        | Topic::Etcd
+        | Topic::Announced => all,
     }
 }
 

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::Notify;
 use wn_plan::node::SANDBOX_WINDOW;
-use wn_plan::observed::{Key, Observed, SandboxFailure};
+use wn_plan::observed::{EtcdFacts, Key, Observed, SandboxFailure};
 
 use sinks::{Fact, Touched};
 
@@ -170,7 +170,7 @@ impl World {
     }
 
     /// A complete list was received: what is not in it is gone.
-    fn listed(&self, topic: Topic, seen: &BTreeSet<Key>) {
+    pub fn listed(&self, topic: Topic, seen: &BTreeSet<Key>) {
         let gone: Vec<_> = self
             .keys(topic)
             .into_iter()
@@ -188,11 +188,29 @@ impl World {
     }
 
     /// Nothing of the topic is known any more.
-    fn forget(&self, topic: Topic) {
+    pub fn forget(&self, topic: Topic) {
         for key in self.keys(topic) {
             self.remove(topic, &key);
         }
         self.lock().listed.remove(&topic);
+    }
+
+    /// How it stands with Calico's etcd; `None` when there is none to follow any more.
+    pub fn set_etcd(&self, facts: Option<EtcdFacts>) {
+        let mut inner = self.lock();
+        let followed = facts.is_some();
+        let news = inner.observed.calico.etcd != facts;
+        inner.observed.calico.etcd = facts;
+        let news = if followed {
+            inner.listed.insert(Topic::Etcd) || news
+        } else {
+            inner.listed.remove(&Topic::Etcd);
+            news
+        };
+        if news {
+            inner.work.plan = true;
+            self.changed.notify_one();
+        }
     }
 
     fn keys(&self, topic: Topic) -> Vec<Key> {

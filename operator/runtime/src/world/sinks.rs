@@ -8,10 +8,10 @@ use serde_json::Value;
 use wn_api::calico::ConfigKind;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
-    AffinityFacts, App, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
-    InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
-    PodFacts, SandboxFailure, Source, SourceFacts, TigeraStatusFacts, TyphaFacts, anywhere, cluster,
-    endpoints, reservations,
+    AffinityFacts, Announced, App, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config,
+    DaemonSetFacts, Filed, InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed,
+    OnNode, OwnKind, OwnObject, PodFacts, SandboxFailure, Source, SourceFacts, TigeraStatusFacts, TyphaFacts,
+    anywhere, cluster, endpoints, reservations,
 };
 
 use super::Topic;
@@ -138,6 +138,8 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             let fact = object.map_or_else(|| Fact::gone(topic), |o| Fact::read(topic, o));
             return take_fact(observed, key, fact);
         }
+        Topic::Announced => return announced(observed, name, object),
+        Topic::Etcd => false,
         Topic::Config => replace(&mut observed.config, object.map(config)),
         Topic::DaemonSets => {
             let facts = set(
@@ -220,6 +222,22 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             std::mem::replace(&mut observed.calico.auto_host_endpoints, automatic) != automatic
         }
     })
+}
+
+/// What a node announced in etcd. Its address bears on the plan, the rest is its own matter.
+fn announced(observed: &mut Observed, name: String, object: Option<&Value>) -> Touched {
+    let known = observed.calico.nodes.get(&name);
+    let new = object.map(Announced::read);
+    if known == new.as_ref() {
+        return Touched::default();
+    }
+    let address = |a: Option<&Announced>| a.map(|a| a.bgp_address.clone());
+    let plan = address(known) != address(new.as_ref());
+    set(&mut observed.calico.nodes, name.clone(), new);
+    Touched {
+        plan,
+        nodes: vec![name],
+    }
 }
 
 /// A Node. Most of what changes about it is its own matter: only some fields bear on the plan.

@@ -35,6 +35,10 @@ pub enum Topic {
     HostEndpoints,
     /// `KubeControllersConfiguration` `default`.
     KubeControllers,
+    /// Calico's etcd as a whole.
+    Etcd,
+    /// What nodes announced in etcd.
+    Announced,
     /// Events of pods whose sandbox could not be made.
     Failures,
     /// flannel's configuration.

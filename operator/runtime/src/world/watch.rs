@@ -15,8 +15,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::{debug, warn};
-use wn_api::calico::ConfigKind;
+use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::spec::NetworkType;
+use wn_api::spec::{DatastoreType, Etcd};
 use wn_plan::calico::api::form;
 use wn_plan::calico::held_originals;
 use wn_plan::observed::{
@@ -27,6 +28,7 @@ use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pod
 use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES, TIGERA_STATUSES};
 use super::{Apis, Topic, World, apis};
 use crate::metrics::{Metrics, Pulse};
+use crate::store::etcd::{TOPICS, follow};
 
 /// The running watches; dropping them ends them.
 pub struct Watches {
@@ -35,6 +37,8 @@ pub struct Watches {
     running: BTreeMap<Topic, JoinSet<()>>,
     /// What the blocks were read by.
     reservations: Reservations,
+    /// The etcd that is followed.
+    etcd: Option<Etcd>,
 }
 
 impl Watches {
@@ -44,14 +48,20 @@ impl Watches {
             metrics,
             running: BTreeMap::new(),
             reservations: Reservations::new(),
+            etcd: None,
         }
     }
 
     /// Starts and stops watches so that exactly what is served now is watched.
     pub async fn align(&mut self, apis: &mut Apis) {
+        let asked = self.world.read(etcd_of);
+        if asked != self.etcd {
+            self.follow_etcd(asked, apis);
+        }
         let (calico, definitions) = self
             .world
             .read(|o| (form(&o.calico), o.calico.definitions.clone()));
+        let calico = calico.filter(|form| self.etcd.is_none() && *form != CalicoApi::Etcd);
         let defined = |name: &str| definitions.contains(name);
         if calico != apis.calico {
             self.stop(|topic| {
@@ -85,6 +95,7 @@ impl Watches {
             wanted.extend(CALICO);
         }
         wanted.extend(self.world.read(of_network));
+        wanted.extend(self.etcd.is_some().then_some(Topic::Etcd));
         self.stop(|topic| !wanted.contains(&topic));
         for topic in &wanted {
             self.start(*topic, apis);
@@ -103,6 +114,22 @@ impl Watches {
             self.stop(|topic| topic == Topic::Blocks);
             self.reservations = reservations;
         }
+    }
+
+    /// Follows another etcd, or none. Nothing that is known of Calico is of the new one.
+    fn follow_etcd(&mut self, asked: Option<Etcd>, apis: &mut Apis) {
+        self.stop(|topic| topic == Topic::Etcd || CALICO.contains(&topic));
+        apis.calico = None;
+        TOPICS.into_iter().for_each(|topic| self.world.forget(topic));
+        self.world.set_etcd(None);
+        apis.etcd = asked.as_ref().map(|etcd| {
+            let pulse = self.metrics.watch(label(Topic::Etcd));
+            let (world, client) = (self.world.clone(), pulse.client(apis.client()));
+            let (link, tasks) = follow(etcd, client, apis.namespace(), world, pulse);
+            self.running.insert(Topic::Etcd, tasks);
+            link
+        });
+        self.etcd = asked;
     }
 
     fn stop(&mut self, which: impl Fn(Topic) -> bool) {
@@ -177,6 +204,13 @@ fn of_network(observed: &Observed) -> Vec<Topic> {
         .into_iter()
         .filter_map(|(wanted, topic)| wanted.then_some(topic))
         .collect()
+}
+
+/// The etcd that the spec says holds Calico.
+fn etcd_of(observed: &Observed) -> Option<Etcd> {
+    let datastore = &observed.readable()?.spec.calico.datastore;
+    let etcd = datastore.etcd.as_ref();
+    etcd.filter(|_| datastore.type_ == DatastoreType::Etcd).cloned()
 }
 
 fn base() -> BTreeSet<Topic> {
@@ -258,6 +292,8 @@ fn label(topic: Topic) -> String {
         | Topic::Blocks
         | Topic::Affinities
         | Topic::ClusterInformation
+        | Topic::Etcd
+        | Topic::Announced
         | Topic::BgpConfiguration
         | Topic::BgpPeers
         | Topic::Typha

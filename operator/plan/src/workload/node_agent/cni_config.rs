@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wn_api::calico::CalicoApi;
 use wn_api::spec::{Ipam, LogLevel, NetworkType, NodeAgent};
 
-use super::backend;
+use super::{backend, etcd};
 use crate::workload::Surroundings;
 
 /// Understood by the plugins of every supported minor; v3.31 and v3.33 write 1.0.0, the others 0.3.1.
@@ -72,6 +72,9 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
         plugin["vxlan_mac_prefix"] = json!(spec.vxlan_mac_prefix.as_deref().unwrap_or(MAC_PREFIX));
         plugin["vxlan_vni"] = json!(around.vni);
     }
+    if let Some(etcd) = &around.etcd {
+        etcd::in_cni_config(&mut plugin, etcd, &on_node(spec));
+    }
     if api == CalicoApi::V3 {
         // The plugin runs outside every pod, so the variable of the same name never reaches it
         // (`cni-plugin/internal/pkg/utils/utils.go`).
@@ -89,10 +92,15 @@ pub fn ipam(ipam: Ipam) -> &'static str {
 }
 
 fn kubeconfig(spec: &NodeAgent) -> String {
+    format!("{}/calico-kubeconfig", on_node(spec))
+}
+
+/// The folder with its drive.
+fn on_node(spec: &NodeAgent) -> String {
     let dir = net_dir(spec);
     let has_drive = dir.as_bytes().get(1) == Some(&b':');
     let drive = if has_drive { "" } else { DRIVE };
-    format!("{drive}{}/calico-kubeconfig", dir.trim_end_matches('/'))
+    format!("{drive}{}", dir.trim_end_matches('/'))
 }
 
 /// Traffic to Services keeps its source address and stays in HNS. `SDNROUTE` is the name HNS v2, which containerd

@@ -2,15 +2,16 @@
 
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, ExecAction, HostPathVolumeSource, Lifecycle, LifecycleHandler, Probe, Volume,
+    VolumeMount,
 };
 
 use wn_api::calico::CalicoApi;
 use wn_api::spec::{NetworkType, NodeAgent};
 
-use super::Images;
 use super::cni_config::net_dir;
 use super::command_line::{CommandLines, in_image};
 use super::env::{self, CNI_BIN_MOUNT, CNI_NET_MOUNT};
+use super::{Images, etcd};
 use crate::workload::Surroundings;
 use crate::workload::meta::{Contents, mount, pull_policy, resources};
 
@@ -33,6 +34,7 @@ pub fn contents(
         image: &images.node,
         env: env::agent(spec, api, around),
         cni: !super::policy_only(around.network),
+        etcd: etcd::mount(around),
     };
     let mut containers = vec![agent.container("node", "node-service.ps1"), felix(&agent, lines)];
     if around.network == NetworkType::CalicoBgp {
@@ -51,7 +53,7 @@ pub fn contents(
         args: Some(vec![in_image("uninstall-calico.ps1")]),
         ..init("uninstall-calico", spec, &images.node, env::uninstall())
     };
-    let install = Container {
+    let mut install = Container {
         command: Some(lines.install_cni()),
         ..init(
             "install-cni",
@@ -60,10 +62,17 @@ pub fn contents(
             env::install_cni(spec, api, around),
         )
     };
+    install
+        .volume_mounts
+        .get_or_insert_default()
+        .extend(etcd::mount(around));
     Contents {
         init_containers: vec![uninstall, install],
         containers,
-        volumes: volumes(spec, true),
+        volumes: volumes(spec, true)
+            .into_iter()
+            .chain(etcd::volume(around))
+            .collect(),
     }
 }
 
@@ -74,6 +83,7 @@ struct Agent<'a> {
     env: Vec<EnvVar>,
     /// Calico's CNI plugin is used.
     cni: bool,
+    etcd: Option<VolumeMount>,
 }
 
 impl Agent<'_> {
@@ -87,6 +97,7 @@ impl Agent<'_> {
             mounts.push(mount(CNI_LOG, "/var/log/calico/cni"));
             mounts.push(mount(CNI_NET, CNI_NET_MOUNT));
         }
+        mounts.extend(self.etcd.clone());
         Container {
             args: Some(vec![in_image(&format!("CalicoWindows/{script}"))]),
             working_dir: Some(in_image("CalicoWindows/")),

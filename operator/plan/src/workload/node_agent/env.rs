@@ -6,8 +6,8 @@ use wn_api::calico::CalicoApi;
 use wn_api::names::{TYPHA, node_agent as names};
 use wn_api::spec::{Ipam, LogLevel, NetworkType, NodeAgent};
 
-use super::backend;
 use super::cni_config::{ipam, net_dir_without_drive};
+use super::{backend, etcd};
 use crate::workload::Surroundings;
 use crate::workload::meta::{api_server_env, env, field_env};
 
@@ -46,6 +46,7 @@ pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> V
         field_env("KUBERNETES_NODE_NAME", "spec.nodeName"),
         cni_network_config(),
     ];
+    all.extend(etcd::installer_env(around));
     all.extend(vni(around));
     all.extend(api_server_env(around));
     all.extend(api_group(api));
@@ -56,7 +57,6 @@ pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> V
 pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<EnvVar> {
     let mut all = vec![
         env(CNI_PLUGIN.0, around.cni_plugin),
-        env("DATASTORE_TYPE", "kubernetes"),
         env("WAIT_FOR_DATASTORE", "true"),
         env("CLUSTER_TYPE", cluster_type(around.network)),
         env("CALICO_DISABLE_FILE_LOGGING", "false"),
@@ -72,6 +72,7 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
         field_env("NODENAME", "spec.nodeName"),
         field_env("NAMESPACE", "metadata.namespace"),
     ]);
+    all.extend(etcd::client_env(around));
     all.extend(log_levels(spec.log_level));
     all.extend(host_local(around));
     all.extend(typha(around));

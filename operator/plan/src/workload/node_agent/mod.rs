@@ -5,8 +5,11 @@ mod cni_config;
 mod command_line;
 mod containers;
 mod env;
+mod etcd;
 
+use k8s_openapi::api::apps::v1::DaemonSet;
 use wn_api::calico::CalicoApi;
+use wn_api::names::annotations::ETCD_CHECKSUM;
 use wn_api::names::node_agent as names;
 use wn_api::spec::{Image, NetworkType, NodeAgent};
 
@@ -69,11 +72,22 @@ pub fn node_agent(
     });
     let images = images(&spec.image, calico_version, around.image_registry.as_deref());
     let contents = containers::contents(spec, &images, CommandLines::of(calico_version), api, around);
-    let daemon_set = daemon_set(&base, contents, config_map.as_ref(), around);
+    let mut daemon_set = daemon_set(&base, contents, config_map.as_ref(), around);
+    note_certificates(&mut daemon_set, around);
     Workload {
         config_map,
         daemon_set,
         followed: None,
+    }
+}
+
+/// New certificates roll the pods: calico-node reads them when it starts, and only the installer, an init container,
+/// copies them for the CNI plugin.
+fn note_certificates(daemon_set: &mut DaemonSet, around: &Surroundings) {
+    if let (Some(etcd), Some(spec)) = (&around.etcd, &mut daemon_set.spec) {
+        let template = spec.template.metadata.get_or_insert_default();
+        let annotations = template.annotations.get_or_insert_default();
+        annotations.insert(ETCD_CHECKSUM.to_owned(), etcd.certificates.clone());
     }
 }
 

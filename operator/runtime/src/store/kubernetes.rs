@@ -1,4 +1,4 @@
-//! Writes to Calico's objects.
+//! Writes to custom resources.
 
 use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::{Value, json};
@@ -107,7 +107,6 @@ pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
             return Ok(());
         }
     };
-    tracing::info!(object = what, changes = ?write.changes.iter().map(wn_plan::status::describe).collect::<Vec<_>>(), "Calico written");
     if let Ok(value) = serde_json::to_value(&stored) {
         context.world.put(topic, &value);
     }

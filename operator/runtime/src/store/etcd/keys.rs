@@ -1,0 +1,174 @@
+//! Calico's keys and values, and the objects the plan knows them as (libcalico-go `lib/backend/model`).
+
+use serde_json::{Map, Value, json};
+use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
+
+use super::document::Document;
+use super::order;
+use super::rpc::KeyValue;
+use crate::world::Topic;
+
+const RESOURCES: &str = "/resources/v3/projectcalico.org/";
+const IPAM_CONFIG: &str = "/ipam/v2/config";
+const BLOCKS: &str = "/ipam/v2/assignment/ipv4/block/";
+const HOSTS: &str = "/ipam/v2/host/";
+const HOST_BLOCKS: &str = "/ipv4/block/";
+
+/// What is read of etcd. Not everything: there is a handle for every pod.
+pub const TOPICS: [Topic; 7] = [
+    Topic::Calico(ConfigKind::IpamConfiguration),
+    Topic::Calico(ConfigKind::IpPool),
+    Topic::Calico(ConfigKind::FelixConfiguration),
+    Topic::ClusterInformation,
+    Topic::Announced,
+    Topic::Blocks,
+    Topic::Affinities,
+];
+
+/// Plural under which a topic's resources are.
+fn plural(topic: Topic) -> Option<&'static str> {
+    match topic {
+        Topic::Calico(kind @ (ConfigKind::IpPool | ConfigKind::FelixConfiguration)) => {
+            CalicoApi::Etcd.served(kind).map(|(_, plural)| plural)
+        }
+        Topic::ClusterInformation => Some("clusterinformations"),
+        Topic::Announced => Some("nodes"),
+        _ => None,
+    }
+}
+
+/// First key of a topic and the key after its last; the latter is empty for a single key.
+pub fn span(prefix: &str, topic: Topic) -> (Vec<u8>, Vec<u8>) {
+    let folder = match (topic, plural(topic)) {
+        (Topic::ClusterInformation, Some(plural)) => {
+            return (
+                format!("{prefix}{RESOURCES}{plural}/{DEFAULT}").into_bytes(),
+                Vec::new(),
+            );
+        }
+        (_, Some(plural)) => format!("{prefix}{RESOURCES}{plural}/"),
+        (Topic::Blocks, None) => format!("{prefix}{BLOCKS}"),
+        (Topic::Affinities, None) => format!("{prefix}{HOSTS}"),
+        (_, None) => return (format!("{prefix}{IPAM_CONFIG}").into_bytes(), Vec::new()),
+    };
+    // `0` follows `/`.
+    let end = format!("{}0", folder.trim_end_matches('/'));
+    (folder.into_bytes(), end.into_bytes())
+}
+
+/// Topic and name of what a key holds.
+pub fn place(prefix: &str, key: &str) -> Option<(Topic, String)> {
+    let rest = key.strip_prefix(prefix)?;
+    if rest == IPAM_CONFIG {
+        return Some((Topic::Calico(ConfigKind::IpamConfiguration), DEFAULT.to_owned()));
+    }
+    if let Some(block) = rest.strip_prefix(BLOCKS) {
+        return Some((Topic::Blocks, block.to_owned()));
+    }
+    if let Some(affinity) = rest.strip_prefix(HOSTS) {
+        let (node, block) = affinity.split_once(HOST_BLOCKS)?;
+        return Some((Topic::Affinities, format!("{node}/{block}")));
+    }
+    let (found, name) = rest.strip_prefix(RESOURCES)?.split_once('/')?;
+    let topic = TOPICS.into_iter().find(|t| plural(*t) == Some(found))?;
+    Some((topic, name.to_owned()))
+}
+
+/// The key of an object that is written.
+pub fn key(prefix: &str, kind: ConfigKind, name: &str) -> String {
+    match plural(Topic::Calico(kind)) {
+        Some(plural) => format!("{prefix}{RESOURCES}{plural}/{name}"),
+        None => format!("{prefix}{IPAM_CONFIG}"),
+    }
+}
+
+/// The object in the shape the Kubernetes API has it in, with what etcd alone tells of it.
+pub fn object(topic: Topic, name: &str, kv: &KeyValue) -> serde_json::Result<Value> {
+    let value: Value = serde_json::from_slice(&kv.value)?;
+    let mut object = match topic {
+        Topic::Calico(ConfigKind::IpamConfiguration) => json!({ "spec": ipam_config(&value) }),
+        Topic::Blocks => json!({ "spec": value }),
+        Topic::Affinities => json!({ "spec": affinity(name, &value) }),
+        _ => value,
+    };
+    object["metadata"]["name"] = json!(name);
+    object["metadata"]["resourceVersion"] = json!(kv.mod_revision.to_string());
+    object["etcd"] = json!({ "version": kv.version });
+    Ok(object)
+}
+
+/// Names of IPAM's switches: the API's, and those in etcd. The other fields are called the same.
+const SWITCHES: [(&str, &str); 2] = [
+    ("strictAffinity", "strict_affinity"),
+    ("autoAllocateBlocks", "auto_allocate_blocks"),
+];
+
+fn ipam_config(value: &Value) -> Value {
+    let mut spec: Map<_, _> = value.as_object().cloned().unwrap_or_default();
+    for (name, stored) in SWITCHES {
+        // Go leaves out what is false.
+        let on = spec.remove(stored).unwrap_or(Value::Bool(false));
+        spec.insert(name.to_owned(), on);
+    }
+    Value::Object(spec)
+}
+
+fn affinity(name: &str, value: &Value) -> Value {
+    let (node, block) = name.split_once('/').unwrap_or_default();
+    let mut spec = value.clone();
+    spec["node"] = json!(node);
+    spec["cidr"] = json!(block.replacen('-', "/", 1));
+    spec
+}
+
+/// Fields to set, `None` to remove.
+pub type Fields<'a> = Vec<(&'a str, Option<&'a Value>)>;
+
+/// A stored value with some fields changed.
+pub fn edit(kind: ConfigKind, text: &str, fields: &Fields<'_>) -> serde_json::Result<String> {
+    let mut document = Document::parse(text)?;
+    if kind == ConfigKind::IpamConfiguration {
+        set(kind, &mut document, fields)?;
+    } else {
+        let mut spec = document
+            .get("spec")
+            .map_or_else(|| Ok(Document::default()), Document::parse)?;
+        set(kind, &mut spec, fields)?;
+        document.nest("spec", &spec)?;
+    }
+    Ok(document.to_string())
+}
+
+/// The value of a new object. Names, uid and time are what libcalico's client would give it.
+pub fn create(
+    kind: ConfigKind,
+    name: &str,
+    fields: &Fields<'_>,
+    uid: &str,
+    now: &str,
+) -> serde_json::Result<String> {
+    let mut spec = Document::default();
+    set(kind, &mut spec, fields)?;
+    if kind == ConfigKind::IpamConfiguration {
+        return Ok(spec.to_string());
+    }
+    let text = |t: &str| Value::from(t).to_string();
+    let (kind, name, uid, now) = (text(kind.as_str()), text(name), text(uid), text(now));
+    Ok(format!(
+        r#"{{"kind":{kind},"apiVersion":"projectcalico.org/v3","metadata":{{"name":{name},"uid":{uid},"creationTimestamp":{now}}},"spec":{spec}}}"#
+    ))
+}
+
+fn set(kind: ConfigKind, document: &mut Document, fields: &Fields<'_>) -> serde_json::Result<()> {
+    for (name, value) in fields {
+        let switch = SWITCHES
+            .iter()
+            .find(|(known, _)| kind == ConfigKind::IpamConfiguration && known == name);
+        let value = value.filter(|v| switch.is_none() || **v != Value::Bool(false));
+        document.set(switch.map_or(name, |(_, stored)| stored), value, order::of(kind))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
