@@ -102,12 +102,22 @@ reasons! {
     NotApplicable,
     /// Calico for Windows does not support the platform.
     PlatformUnsupported,
-    /// The API server's minor is outside the range the operator is tested against.
+    /// The API server's minor has no HostProcess containers.
     KubernetesVersionUnsupported,
+    /// The API server's minor is outside the range the operator is tested against; nothing is held back for that.
+    KubernetesVersionUntested,
     /// No Linux node can run what Windows nodes cannot: Typha, kube-controllers, DNS.
     NoLinuxNodes,
     /// Fewer schedulable Linux nodes than Typha wants replicas.
     TooFewLinuxNodes,
+    /// Linux nodes have no BGP, which the network type needs.
+    BGPDisabled,
+    /// Linux nodes speak BGP, and the network type is an overlay, which has no use for it on Windows.
+    BGPWithVXLAN,
+    /// Nodes without a common L2 network, and nothing that would route between them.
+    NotL2Adjacent,
+    /// A Windows node has no pod CIDR, of which its pods should get addresses.
+    PodCIDRMissing,
     /// Something limits Windows nodes: see status.advisories.
     AdvisoriesFound,
     /// The CR is being deleted and the cluster is given back.
@@ -123,6 +133,7 @@ pub mod events {
     pub const CONTESTED: &str = "Contested";
     pub const FIELD_CONFLICT: &str = "FieldConflict";
     pub const INVALID_SPEC: &str = "InvalidSpec";
+    pub const PLATFORM_UNSUPPORTED: &str = "PlatformUnsupported";
     pub const READY: &str = "Ready";
     pub const NOT_READY: &str = "NotReady";
     pub const APPLY_FAILED: &str = "ApplyFailed";

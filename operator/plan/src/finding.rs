@@ -8,3 +8,10 @@ pub struct Finding {
     /// What is wrong, on which object and field, and what to do.
     pub message: String,
 }
+
+/// `a, b, c and others`: enough to start looking, and bounded.
+pub fn names_of<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
+    let first: Vec<_> = names.by_ref().take(3).collect();
+    let more = if names.next().is_some() { " and others" } else { "" };
+    format!("{}{more}", first.join(", "))
+}

@@ -2,10 +2,10 @@
 //! other's HNS networks; two kube-proxies each other's load balancers.
 
 use wn_api::names::{kube_proxy, node_agent};
-use wn_api::spec::{Management, Platform, WindowsNodeConfigSpec};
+use wn_api::spec::{Management, WindowsNodeConfigSpec};
 
 use crate::observed::{App, Observed};
-use crate::platform;
+use crate::platform::{self, Behaviour};
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Standing {
@@ -33,7 +33,7 @@ pub fn node_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing
     decide(spec.node_agent.management, "spec.nodeAgent.management", || {
         installation(observed)
             .or_else(|| foreign(observed, App::NodeAgent, node_agent::DAEMON_SET))
-            .or_else(|| platform_runs(observed, "the Calico agent", |p| p == Platform::Rke2))
+            .or_else(|| platform_runs(spec, observed, "the Calico agent", |b| b.node_agent))
     })
 }
 
@@ -47,7 +47,7 @@ pub fn network_agent(spec: &WindowsNodeConfigSpec) -> Standing {
 pub fn kube_proxy(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing {
     decide(spec.kube_proxy.management, "spec.kubeProxy.management", || {
         foreign(observed, App::KubeProxy, kube_proxy::DAEMON_SET)
-            .or_else(|| platform_runs(observed, "kube-proxy", |_| true))
+            .or_else(|| platform_runs(spec, observed, "kube-proxy", |b| b.kube_proxy))
     })
 }
 
@@ -80,7 +80,13 @@ fn foreign(observed: &Observed, app: App, our_name: &str) -> Option<String> {
         .map(|((namespace, name), _)| format!("DaemonSet {namespace}/{name} runs it"))
 }
 
-fn platform_runs(observed: &Observed, what: &str, applies: impl Fn(Platform) -> bool) -> Option<String> {
-    let (platform, sign) = platform::of_cluster(observed)?;
-    applies(platform).then(|| format!("{} runs {what} itself ({sign})", platform::name(platform)))
+fn platform_runs(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    what: &str,
+    runs: impl Fn(Behaviour) -> bool,
+) -> Option<String> {
+    let found = platform::of(spec, observed)?;
+    let name = platform::name(found.platform);
+    runs(platform::behaviour(found.platform)).then(|| format!("{name} runs {what} itself ({})", found.source))
 }

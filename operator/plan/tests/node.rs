@@ -59,6 +59,7 @@ fn works() -> World {
         observed,
         setting: Setting {
             network: NetworkType::CalicoVxlan,
+            ipam: wn_api::spec::Ipam::CalicoIpam,
             agent: run.clone(),
             proxy: run,
             kubernetes: Some(Version::new(1, 36, 3)),

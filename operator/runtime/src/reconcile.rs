@@ -37,6 +37,10 @@ pub async fn reconcile(context: &Context) -> Result<Next, Error> {
             return report::refused(context, &config, &violations, now).await;
         }
     };
+    if plan.platform.is_refused() {
+        nodes::forget(context);
+        return report::unsupported(context, &config, &plan, now).await;
+    }
     let applied = if plan.write {
         apply::apply(context, &config, &plan, now).await?
     } else {

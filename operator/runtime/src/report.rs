@@ -198,6 +198,28 @@ pub async fn refused(
     Ok(Next::Wait)
 }
 
+pub async fn unsupported(
+    context: &Context,
+    config: &WindowsNodeConfig,
+    plan: &Plan,
+    now: Timestamp,
+) -> Result<Next, Error> {
+    let status = status::unsupported(config, &plan.platform, now);
+    if write(context, config, &status).await? {
+        let notes: Vec<_> = plan
+            .platform
+            .findings
+            .iter()
+            .map(|f| f.message.as_str())
+            .collect();
+        context
+            .events
+            .warning(config, events::PLATFORM_UNSUPPORTED, notes.join("; "))
+            .await;
+    }
+    Ok(Next::Wait)
+}
+
 /// An object that does not fit our types: only its conditions can be written.
 pub async fn unreadable(
     context: &Context,

@@ -11,6 +11,7 @@ mod felix;
 mod felix_env;
 mod ipam;
 mod nodes;
+mod platform;
 mod pools;
 mod reservations;
 mod view;
@@ -85,6 +86,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         endpoints::RULES,
         agent::RULES,
         daemon_sets::RULES,
+        platform::RULES,
     ];
     TABLE.iter().copied().flatten()
 }

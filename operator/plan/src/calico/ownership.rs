@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::calico::ConfigKind;
 use wn_api::reasons::Reason;
-use wn_api::spec::{Conflicts, Policy, WhenInUse, WindowsNodeConfigSpec};
+use wn_api::spec::{Conflicts, Ipam, Policy, WhenInUse, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
 use super::contest::Contests;
 use super::desired::{self, Desired, is_met};
 use super::{FieldId, pools};
-use crate::finding::Finding;
+use crate::finding::{Finding, names_of};
 use crate::network::{self, Backend, CalicoRole};
 use crate::observed::{CalicoObject, FieldOwner, Observed};
 
@@ -59,7 +59,10 @@ pub fn judge(
     let CalicoRole::Networking(backend) = network::of(spec.network.type_).calico() else {
         return judge.judged;
     };
-    judge.group(desired::ipam(), spec.calico.strict_affinity);
+    // With host-local addresses nobody asks Calico's IPAM.
+    if spec.network.ipam == Ipam::CalicoIpam {
+        judge.group(desired::ipam(), spec.calico.strict_affinity);
+    }
     // Pools before Felix: with IPIP off in Felix while a pool still says IPIP, Linux nodes lose each other.
     let policy = spec.calico.encapsulation.policy;
     if judge.pools(backend) || policy == Policy::Report {
@@ -73,7 +76,11 @@ impl Judge<'_> {
     fn pools(&mut self, backend: Backend) -> bool {
         let serving = pools::serving_windows(self.observed);
         if serving.is_empty() {
-            self.find(Reason::NoUsablePool, NO_POOL.to_owned());
+            // Without Calico's IPAM a pool says only how to encapsulate, and none says: not at all.
+            if self.spec.network.ipam == Ipam::HostLocal {
+                return true;
+            }
+            self.find(Reason::NoUsablePool, no_pool(self.observed));
             return false;
         }
         let mut all = true;
@@ -191,6 +198,18 @@ impl Judge<'_> {
 
 const NO_POOL: &str = "no enabled IPv4 IPPool can serve a Windows node: create one with allowedUses Workload, \
                        blockSize 29 or less and a nodeSelector that matches the Windows nodes";
+
+/// The size of blocks cannot be changed in a pool that exists, so the way out is a recipe.
+fn no_pool(observed: &Observed) -> String {
+    let small = names_of(pools::with_small_blocks(observed));
+    if small.is_empty() {
+        return NO_POOL.to_owned();
+    }
+    format!(
+        "{NO_POOL}; blocks of IPPool {small} are too small for Windows and cannot be changed: create a pool beside it with another cidr and \
+         blockSize 26, set disabled: true on the old one, and restart its pods"
+    )
+}
 
 fn managed_pool(name: &str, backend: Backend) -> String {
     let encapsulation = match backend {

@@ -58,6 +58,17 @@ pub fn room(block_size: i64) -> u64 {
     (1_u64 << bits).saturating_sub(RESERVED)
 }
 
+/// Pools that would serve workloads of Windows nodes if their blocks had room.
+pub fn with_small_blocks(observed: &Observed) -> impl Iterator<Item = &str> {
+    let small = |pool: &CalicoObject| {
+        let size = pool.spec.get("blockSize").and_then(Value::as_i64);
+        is_enabled_v4(pool) && allows_workloads(pool) && size.is_some_and(|s| s > LONGEST_WINDOWS_BLOCK)
+    };
+    all(observed)
+        .filter(move |(_, pool)| small(pool))
+        .map(|(name, _)| name)
+}
+
 pub fn is_enabled_v4(pool: &CalicoObject) -> bool {
     !pool.is_true("disabled") && pool.cidr_v4().is_some()
 }

@@ -12,11 +12,14 @@ use crate::advice::{self, Advisory};
 use crate::calico::contest::Contests;
 use crate::calico::{self, CalicoPlan};
 use crate::finding::Finding;
+pub use crate::finding::names_of;
 use crate::inputs::{self, Inputs};
+use crate::linux;
 use crate::network;
 use crate::observed::{App, Observed, OwnObject};
 use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
+use crate::typha;
 use crate::validate::Valid;
 use crate::version::Version;
 use crate::workload::Surroundings;
@@ -24,7 +27,7 @@ use crate::workload::Surroundings;
 /// Everything that should be.
 #[derive(Debug)]
 pub struct Plan {
-    /// False in mode `Observe`: everything below is said, nothing done.
+    /// False in mode `Observe`, where everything below is said and nothing done, and on a platform that is refused.
     pub write: bool,
     pub platform: PlatformPlan,
     /// Linux nodes that are missing.
@@ -80,10 +83,11 @@ pub fn decide(
     let spec = valid.spec();
     let calico = calico::plan(spec, observed, contests, now);
     let inputs = inputs::discover(&spec.network, observed);
+    let platform = platform::plan(spec, observed);
     let mut plan = Plan {
-        write: spec.mode == Mode::Manage,
-        platform: platform::plan(spec, observed),
-        linux: Vec::new(),
+        write: spec.mode == Mode::Manage && !platform.is_refused(),
+        platform,
+        linux: linux::findings(observed),
         network: network::of(spec.network.type_).findings(spec, observed),
         network_agent: rollout::network_agent(spec),
         advisories: advice::advise(spec, observed),
@@ -120,6 +124,8 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
     Some(Surroundings {
         namespace: observed.namespace.clone(),
         network: spec.network.type_,
+        ipam: spec.network.ipam,
+        typha: typha::usable(observed).map(str::to_owned),
         image_registry: spec.image_registry.clone(),
         api_host: api.value.host.clone(),
         api_port: api.value.port,
@@ -128,11 +134,4 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         dns_search: plan.inputs.dns_search.clone(),
         vni: calico::vni(spec, observed, &plan.calico.originals),
     })
-}
-
-/// `a, b, c and others`: enough to start looking, and bounded.
-pub fn names_of<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
-    let first: Vec<_> = names.by_ref().take(3).collect();
-    let more = if names.next().is_some() { " and others" } else { "" };
-    format!("{}{more}", first.join(", "))
 }

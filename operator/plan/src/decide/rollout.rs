@@ -11,6 +11,7 @@ use crate::finding::Finding;
 use crate::inputs::Inputs;
 use crate::observed::{App, NodeFacts, Observed, OwnKind};
 use crate::standing;
+use crate::typha;
 use crate::version::Version;
 use crate::workload::{self, Surroundings, Workload};
 
@@ -52,7 +53,7 @@ pub fn agent(
         version,
         image: None,
         flags: Vec::new(),
-        note: None,
+        note: typha::note(observed),
     }
 }
 

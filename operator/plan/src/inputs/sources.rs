@@ -159,6 +159,7 @@ pub const fn describe(source: Source) -> &'static str {
         Source::KubeDns => "Service kube-system/kube-dns",
         Source::OpenShiftDns => "Service openshift-dns/dns-default",
         Source::Rke2Dns => "Service kube-system/rke2-coredns-rke2-coredns",
+        Source::CalicoConfig => "ConfigMap kube-system/calico-config",
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use wn_api::calico::ConfigKind;
-use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
+use wn_api::spec::{Ipam, NetworkType, WindowsNodeConfigSpec};
 
 use crate::calico;
 use crate::decide::{Plan, WorkloadPlan};
@@ -16,6 +16,7 @@ use crate::workload::node_agent;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub network: NetworkType,
+    pub ipam: Ipam,
     pub agent: Run,
     pub proxy: Run,
     pub kubernetes: Option<Version>,
@@ -42,6 +43,7 @@ impl Setting {
     pub fn of(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) -> Self {
         Self {
             network: spec.network.type_,
+            ipam: spec.network.ipam,
             agent: run(&plan.agent, App::NodeAgent, observed),
             proxy: run(&plan.proxy, App::KubeProxy, observed),
             kubernetes: observed.kubernetes.clone(),

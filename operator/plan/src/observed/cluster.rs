@@ -19,6 +19,13 @@ pub fn config_map(object: &Value) -> SourceFacts {
         .collect()
 }
 
+/// What Linux nodes were told by `calico.yaml`: `calico_backend` and `typha_service_name`.
+pub fn calico_config(object: &Value) -> SourceFacts {
+    let mut facts = config_map(object);
+    facts.retain(|key, _| matches!(key.as_str(), "calico_backend" | "typha_service_name"));
+    facts
+}
+
 /// `clusterIP` of a Service.
 pub fn service(object: &Value) -> SourceFacts {
     one("clusterIP", text(object, "/spec/clusterIP"))

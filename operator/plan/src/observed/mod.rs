@@ -14,6 +14,7 @@ mod linux;
 mod nodes;
 pub mod reservations;
 mod spread;
+mod typha;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,7 @@ pub use linux::LinuxNodeFacts;
 pub use nodes::{Misplaced, NodeFacts, Said, WindowsBuild};
 pub use reservations::Reservations;
 pub use spread::anywhere;
+pub use typha::TyphaFacts;
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
 use crate::version::Version;
@@ -77,6 +79,8 @@ pub struct Observed {
     pub installation: Option<InstallationFacts>,
     pub calico: CalicoFacts,
     pub bgp: BgpFacts,
+    /// Deployments `calico-typha`, by namespace.
+    pub typha: BTreeMap<String, TyphaFacts>,
 }
 
 /// Kind and key of an object the operator owns.
@@ -117,6 +121,8 @@ pub enum Source {
     OpenShiftDns,
     /// Service `kube-system/rke2-coredns-rke2-coredns`.
     Rke2Dns,
+    /// ConfigMap `kube-system/calico-config`: the backend Linux nodes have.
+    CalicoConfig,
 }
 
 /// Calico as found.

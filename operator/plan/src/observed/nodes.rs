@@ -12,7 +12,7 @@ use wn_api::node_reasons::NodeReason;
 use super::labels::Labels;
 use super::linux;
 use super::spread;
-use super::{items, text, time};
+use super::{flag, items, text, time};
 use crate::version::Version;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,6 +37,8 @@ pub struct NodeFacts {
     pub rebooted: Option<Timestamp>,
     /// `status.allocatable.pods`.
     pub max_pods: Option<u32>,
+    /// Pods may be scheduled on it.
+    pub schedulable: bool,
     pub internal_ip: Option<Ipv4Addr>,
     pub pod_cidr: Option<Ipv4Net>,
     /// Annotations of calico-node; empty when absent.
@@ -129,6 +131,7 @@ impl NodeFacts {
             boot_id: text(node, "/status/nodeInfo/bootID").to_owned(),
             rebooted: said.as_ref().filter(|s| recovering(s)).and_then(|s| s.since),
             max_pods: text(node, "/status/allocatable/pods").parse().ok(),
+            schedulable: !flag(node, "/spec/unschedulable"),
             internal_ip: linux::internal_ip(node),
             pod_cidr: linux::pod_cidr(node),
             tunnel_address: annotation("IPv4VXLANTunnelAddr"),
@@ -166,6 +169,7 @@ impl NodeFacts {
             && self.provider_id == other.provider_id
             && self.kernel_version == other.kernel_version
             && self.kubelet_version == other.kubelet_version
+            && self.schedulable == other.schedulable
             && self.internal_ip == other.internal_ip
             && self.pod_cidr == other.pod_cidr
             && self.bgp_address == other.bgp_address

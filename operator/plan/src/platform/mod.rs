@@ -1,28 +1,22 @@
-//! Platforms that run parts of Windows networking themselves, recognised by what they leave on their nodes.
+//! What the cluster runs on, and what follows of it: who runs kube-proxy, and whether Calico for Windows works there
+//! at all. `detect` finds it, `behaviour` says what it means.
 
+mod behaviour;
+mod detect;
+
+use wn_api::names::KUBERNETES_MINORS;
+use wn_api::reasons::Reason;
 use wn_api::spec::{Platform, WindowsNodeConfigSpec};
 
 use crate::finding::Finding;
-use crate::observed::{NodeFacts, Observed};
+use crate::observed::Observed;
+use crate::version::Version;
 
-/// How a platform is written, as its maker does.
-pub const fn name(platform: Platform) -> &'static str {
-    match platform {
-        Platform::OnPremises => "on-premises",
-        Platform::Aws => "AWS",
-        Platform::Gce => "GCE",
-        Platform::Azure => "Azure",
-        Platform::DigitalOcean => "DigitalOcean",
-        Platform::OpenShift => "OpenShift (WMCO)",
-        Platform::Rke2 => "RKE2",
-        Platform::Aks => "AKS",
-        Platform::Eks => "EKS",
-        Platform::Gke => "GKE",
-        Platform::Iks => "IKS",
-        Platform::OpenStack => "OpenStack",
-        Platform::K3s => "K3s",
-    }
-}
+pub use behaviour::{Behaviour, LIMITATIONS, Support, behaviour, name, objection};
+pub use detect::Found;
+
+/// HostProcess containers are final, and cannot be switched off, from Kubernetes 1.26 on (KEP-1981).
+const OLDEST_MINOR: u32 = 26;
 
 /// What the cluster runs on, and what follows of it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,69 +24,76 @@ pub struct PlatformPlan {
     pub platform: Option<Platform>,
     /// What gave it away.
     pub source: String,
-    /// Why it is not supported; nothing is written to the cluster then.
+    /// Why it is not supported; nothing is written to the cluster then, and nothing taken away.
     pub findings: Vec<Finding>,
+    /// Kubernetes is of a minor nobody tested.
+    pub untested: Option<String>,
 }
 
-pub fn plan(_: &WindowsNodeConfigSpec, observed: &Observed) -> PlatformPlan {
-    of_cluster(observed).map_or_else(PlatformPlan::default, |(platform, source)| PlatformPlan {
-        platform: Some(platform),
-        source,
-        findings: Vec::new(),
-    })
-}
-
-/// The platform of a node, and what gave it away.
-pub fn of_node(node: &NodeFacts) -> Option<(Platform, String)> {
-    const LABELS: [(&str, Platform); 4] = [
-        ("eks.amazonaws.com/", Platform::Eks),
-        ("kubernetes.azure.com/", Platform::Aks),
-        ("cloud.google.com/gke-", Platform::Gke),
-        ("windowsmachineconfig.openshift.io/", Platform::OpenShift),
-    ];
-    let label = LABELS.iter().find_map(|(prefix, platform)| {
-        let label = node.labels.names().find(|l| l.starts_with(prefix))?;
-        Some((*platform, format!("label {label}")))
-    });
-    // RKE2 runs kube-proxy and the agent inside rke2.exe (rke2 `pkg/executor/pebinary`).
-    let rke2 = || {
-        node.kubelet_version
-            .contains("+rke2r")
-            .then(|| (Platform::Rke2, format!("kubelet {}", node.kubelet_version)))
-    };
-    label.or_else(rke2)
-}
-
-/// The first Windows node of a platform, by name.
-pub fn of_cluster(observed: &Observed) -> Option<(Platform, String)> {
-    observed.nodes.iter().find_map(|(name, node)| {
-        let (platform, sign) = of_node(node)?;
-        Some((platform, format!("{sign} on node {name}")))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rstest::rstest;
-
-    #[rstest]
-    #[case("eks.amazonaws.com/nodegroup", "v1.33.0-eks-1", Some(Platform::Eks))]
-    #[case("kubernetes.azure.com/cluster", "v1.33.0", Some(Platform::Aks))]
-    #[case("cloud.google.com/gke-nodepool", "v1.33.0", Some(Platform::Gke))]
-    #[case(
-        "windowsmachineconfig.openshift.io/version",
-        "v1.33.0",
-        Some(Platform::OpenShift)
-    )]
-    #[case("zone", "v1.33.4+rke2r1", Some(Platform::Rke2))]
-    #[case("zone", "v1.33.4+k3s1", None)]
-    fn recognised_by(#[case] label: &str, #[case] kubelet: &str, #[case] expected: Option<Platform>) {
-        let node = NodeFacts {
-            labels: [(label, "")].into(),
-            kubelet_version: kubelet.to_owned(),
-            ..NodeFacts::default()
-        };
-        assert_eq!(of_node(&node).map(|(p, _)| p), expected);
+impl PlatformPlan {
+    pub fn is_refused(&self) -> bool {
+        !self.findings.is_empty()
     }
+}
+
+pub fn plan(spec: &WindowsNodeConfigSpec, observed: &Observed) -> PlatformPlan {
+    let found = of(spec, observed);
+    let refusal = (!spec.platform.accept_unsupported)
+        .then(|| refusal(spec, found.as_ref()))
+        .flatten();
+    PlatformPlan {
+        platform: found.as_ref().map(|f| f.platform),
+        source: found.map(|f| f.source).unwrap_or_default(),
+        findings: too_old(observed.kubernetes.as_ref())
+            .into_iter()
+            .chain(refusal)
+            .collect(),
+        untested: untested(observed.kubernetes.as_ref()),
+    }
+}
+
+/// The spec's word, or what was found.
+pub fn of(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Found> {
+    match spec.platform.type_ {
+        Some(platform) => Some(Found {
+            platform,
+            source: "spec.platform.type".to_owned(),
+        }),
+        None => detect::detect(observed),
+    }
+}
+
+fn refusal(spec: &WindowsNodeConfigSpec, found: Option<&Found>) -> Option<Finding> {
+    let found = found?;
+    let objection = objection(found.platform, spec.network.type_)?;
+    Some(Finding {
+        reason: Reason::PlatformUnsupported,
+        message: format!(
+            "{objection}; known by {}. Nothing is written: set spec.platform.type if that is wrong, or \
+             spec.platform.acceptUnsupported to true to go on",
+            found.source
+        ),
+    })
+}
+
+/// Below the floor nothing we run can start. A newer minor than tested is no reason to leave a cluster alone that
+/// was upgraded while it worked.
+fn too_old(kubernetes: Option<&Version>) -> Option<Finding> {
+    let version = kubernetes.filter(|v| v.major == 1 && v.minor < OLDEST_MINOR)?;
+    Some(Finding {
+        reason: Reason::KubernetesVersionUnsupported,
+        message: format!(
+            "the API server is {version}: the agent and kube-proxy run as HostProcess containers, which need Kubernetes \
+             1.{OLDEST_MINOR} or later; nothing is written until the cluster is upgraded"
+        ),
+    })
+}
+
+fn untested(kubernetes: Option<&Version>) -> Option<String> {
+    let version = kubernetes?;
+    let tested = version.major == 1 && KUBERNETES_MINORS.contains(&version.minor);
+    let (from, to) = (KUBERNETES_MINORS.start(), KUBERNETES_MINORS.end());
+    (!tested).then(|| {
+        format!("Kubernetes {version} is outside what this version was tested with, 1.{from} to 1.{to}")
+    })
 }

@@ -4,6 +4,8 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use wn_api::reasons::{Reason, conditions as types};
 
+use crate::finding::Finding;
+
 /// What a condition says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
@@ -112,6 +114,31 @@ pub fn invalid(old: &[Condition], generation: Option<i64>, message: &str, now: T
             "not looked at while the spec is refused: see Stalled",
         ),
     );
+    set(old, generation, verdicts, now)
+}
+
+/// A platform that is refused: the cluster is left as it is, and no longer looked at.
+pub fn unsupported(
+    old: &[Condition],
+    generation: Option<i64>,
+    finding: &Finding,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let Finding { reason, message } = finding;
+    let mut verdicts = overall(
+        Verdict::no(*reason, message.clone()),
+        Verdict::no(*reason, "nothing is written while the platform is refused"),
+        Verdict::yes(*reason, message.clone()),
+        &Verdict::unknown(
+            *reason,
+            "not looked at while the platform is refused: see PlatformSupported",
+        ),
+    );
+    for (type_, verdict) in types::ALL.iter().zip(&mut verdicts) {
+        if *type_ == types::PLATFORM_SUPPORTED {
+            *verdict = Verdict::no(*reason, message.clone());
+        }
+    }
     set(old, generation, verdicts, now)
 }
 

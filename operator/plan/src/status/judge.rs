@@ -53,11 +53,14 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table)
 
 fn platform(plan: &Plan) -> Condition {
     findings(&plan.platform.findings).unwrap_or_else(|| {
-        let found = plan
-            .platform
-            .platform
-            .map_or("no platform is known by name", platform::name);
-        Condition::yes(Reason::AsExpected, found)
+        let found = plan.platform.platform.map(platform::name);
+        let found = found.unwrap_or("not known before the first node joins");
+        match &plan.platform.untested {
+            Some(untested) => {
+                Condition::yes(Reason::KubernetesVersionUntested, format!("{found}; {untested}"))
+            }
+            None => Condition::yes(Reason::AsExpected, found),
+        }
     })
 }
 
@@ -256,6 +259,10 @@ const fn needs_a_person(reason: Reason) -> bool {
             | Reason::KubernetesVersionUnsupported
             | Reason::NoLinuxNodes
             | Reason::TooFewLinuxNodes
+            | Reason::BGPDisabled
+            | Reason::BGPWithVXLAN
+            | Reason::NotL2Adjacent
+            | Reason::PodCIDRMissing
     )
 }
 

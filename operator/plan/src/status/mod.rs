@@ -18,7 +18,7 @@ use crate::calico::{Action, Write};
 use crate::decide::{Plan, WorkloadPlan};
 use crate::node::{Setting, Table};
 use crate::observed::{App, Observed};
-use crate::platform;
+use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
 use crate::validate::Violation;
 
@@ -51,6 +51,34 @@ pub fn refused(
     }
 }
 
+/// A platform that is refused: says why, and keeps everything else as it was, because nothing was touched.
+pub fn unsupported(
+    config: &WindowsNodeConfig,
+    plan: &PlatformPlan,
+    now: Timestamp,
+) -> WindowsNodeConfigStatus {
+    let old = config.status.clone().unwrap_or_default();
+    let generation = config.metadata.generation;
+    let conditions = plan.findings.first().map_or_else(
+        || old.conditions.clone(),
+        |finding| conditions::unsupported(&old.conditions, generation, finding, now),
+    );
+    WindowsNodeConfigStatus {
+        observed_generation: generation,
+        conditions,
+        platform: platform_status(plan),
+        pending_changes: Vec::new(),
+        ..old
+    }
+}
+
+fn platform_status(plan: &PlatformPlan) -> Option<PlatformStatus> {
+    plan.platform.map(|p| PlatformStatus {
+        name: platform::name(p).to_owned(),
+        source: plan.source.clone(),
+    })
+}
+
 /// The status while the cluster is given back.
 pub fn restoring(config: &WindowsNodeConfig, message: &str, now: Timestamp) -> WindowsNodeConfigStatus {
     let old = config.status.clone().unwrap_or_default();
@@ -77,10 +105,7 @@ pub fn build(
         observed_generation: config.metadata.generation,
         conditions: conditions::set(old, config.metadata.generation, judged, now),
         inputs: Some(plan.inputs.status()),
-        platform: plan.platform.platform.map(|p| PlatformStatus {
-            name: platform::name(p).to_owned(),
-            source: plan.platform.source.clone(),
-        }),
+        platform: platform_status(&plan.platform),
         calico: Some(calico_status(config, observed, plan)),
         node_agent: Some(workload_status(&plan.agent, App::NodeAgent, observed)),
         network_agent: needed(&plan.network_agent)

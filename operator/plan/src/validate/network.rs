@@ -2,7 +2,7 @@
 
 use ipnet::Ipv4Net;
 use wn_api::names::{MAX_VXLAN_VNI, MIN_VXLAN_VNI, VXLAN_PORT};
-use wn_api::spec::{ApiServer, ClusterDns, NetworkType, NodeAgent, Vxlan, WindowsNodeConfigSpec};
+use wn_api::spec::{ApiServer, ClusterDns, Ipam, NetworkType, NodeAgent, Vxlan, WindowsNodeConfigSpec};
 
 use super::Violation;
 use crate::inputs::{cluster_ip, is_cidr_v4, is_ip};
@@ -17,6 +17,15 @@ pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Viol
     found.extend(spec.calico.vxlan.iter().flat_map(vxlan));
     if network.type_ == NetworkType::CalicoBgp {
         found.extend(no_vxlan(spec.calico.vxlan.is_some(), &spec.node_agent));
+    }
+    if network.ipam == Ipam::HostLocal && network.type_ != NetworkType::CalicoBgp {
+        found.push(Violation::new(
+            "spec.network.ipam",
+            format!(
+                "HostLocal is for network type CalicoBGP, not {}: remove it",
+                network.type_.as_str()
+            ),
+        ));
     }
     found.extend(folders(&spec.node_agent));
     found

@@ -9,7 +9,7 @@ pub mod node_agent;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use wn_api::spec::NetworkType;
+use wn_api::spec::{Ipam, NetworkType};
 
 /// What both DaemonSets are rendered from. Every value is valid: see `validate` and `inputs`.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,9 @@ pub struct Surroundings {
     /// Namespace of the operator, and of both DaemonSets.
     pub namespace: String,
     pub network: NetworkType,
+    pub ipam: Ipam,
+    /// Namespace of the Typha that Felix asks instead of the API server.
+    pub typha: Option<String>,
     /// `spec.imageRegistry`.
     pub image_registry: Option<String>,
     /// The API server as a Windows node reaches it before kube-proxy runs.

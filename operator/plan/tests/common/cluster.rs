@@ -9,8 +9,8 @@ use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 use wn_plan::calico::contest::Contests;
 use wn_plan::observed::{
-    BlockFacts, ClusterInformation, Config, DaemonSetFacts, InstallationFacts, NodeFacts, Observed, Source,
-    cluster as sources,
+    BlockFacts, ClusterInformation, Config, DaemonSetFacts, InstallationFacts, LinuxNodeFacts, NodeFacts,
+    Observed, Source, cluster as sources,
 };
 use wn_plan::version::Version;
 
@@ -45,7 +45,17 @@ pub fn windows_node() -> NodeFacts {
         kubelet_version: "v1.36.3".into(),
         container_runtime: "containerd://2.1.4".into(),
         ready: true,
+        schedulable: true,
         ..NodeFacts::default()
+    }
+}
+
+pub fn linux_node() -> LinuxNodeFacts {
+    LinuxNodeFacts {
+        kubelet_version: "v1.36.3".into(),
+        schedulable: true,
+        bgp_address: "192.168.0.10/24".into(),
+        ..LinuxNodeFacts::default()
     }
 }
 
@@ -91,6 +101,7 @@ impl Cluster {
             namespace: NAMESPACE.into(),
             kubernetes: Some(Version::new(1, 36, 3)),
             nodes: [("win-0".to_owned(), windows_node())].into(),
+            linux: [("linux-0".to_owned(), linux_node())].into(),
             sources: [
                 (
                     Source::KubeDns,

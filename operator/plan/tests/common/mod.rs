@@ -19,6 +19,8 @@ pub fn around(network: NetworkType) -> Surroundings {
     Surroundings {
         namespace: "windows-node-operator".into(),
         network,
+        ipam: wn_api::spec::Ipam::CalicoIpam,
+        typha: None,
         image_registry: None,
         api_host: "api.example.com".into(),
         api_port: 6443,

@@ -80,6 +80,7 @@ impl Apis {
                 "BlockAffinity",
                 "blockaffinities",
             ),
+            Topic::Typha => ("apps", "v1", "Deployment", "deployments"),
             // The core API's view: the kubelet writes there, and only there a selector by reason is served.
             Topic::Failures => ("", "v1", "Event", "events"),
             Topic::ClusterInformation => (
@@ -167,6 +168,7 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::ClusterInformation | Topic::BgpConfiguration | Topic::KubeControllers => {
             one(wn_api::calico::DEFAULT)
         }
+        Topic::Typha => one("calico-typha"),
         Topic::Failures => all.fields(&format!("reason={}", failures::REASON)),
         Topic::DaemonSets
         | Topic::Migrations
@@ -181,9 +183,11 @@ pub fn selection(topic: Topic) -> watcher::Config {
 
 fn source_resource(source: Source) -> (&'static str, &'static str, &'static str, &'static str) {
     match source {
-        Source::ServicesEndpoint | Source::KubeProxyConfig | Source::KubeadmConfig | Source::ClusterInfo => {
-            ("", "v1", "ConfigMap", "configmaps")
-        }
+        Source::ServicesEndpoint
+        | Source::KubeProxyConfig
+        | Source::KubeadmConfig
+        | Source::ClusterInfo
+        | Source::CalicoConfig => ("", "v1", "ConfigMap", "configmaps"),
         Source::KubernetesEndpoints => ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
         Source::ServiceCidr => ("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs"),
         Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {
@@ -204,5 +208,6 @@ const fn source_place(source: Source) -> (Option<&'static str>, &'static str) {
         Source::KubeDns => (Some("kube-system"), "kube-dns"),
         Source::OpenShiftDns => (Some("openshift-dns"), "dns-default"),
         Source::Rke2Dns => (Some("kube-system"), "rke2-coredns-rke2-coredns"),
+        Source::CalicoConfig => (Some("kube-system"), "calico-config"),
     }
 }

@@ -9,7 +9,7 @@ use wn_api::names::{self, labels};
 use wn_plan::observed::{
     AffinityFacts, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts, Filed,
     InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind, OwnObject,
-    PodFacts, SandboxFailure, Source, SourceFacts, anywhere, cluster, endpoints, reservations,
+    PodFacts, SandboxFailure, Source, SourceFacts, TyphaFacts, anywhere, cluster, endpoints, reservations,
 };
 
 use super::Topic;
@@ -183,6 +183,11 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             observed.bgp = configured;
             changed
         }
+        Topic::Typha => set(
+            &mut observed.typha,
+            key.0.clone(),
+            object.and_then(TyphaFacts::read),
+        ),
         Topic::BgpPeers => set(&mut observed.bgp.peers, name, object.map(BgpPeer::read)),
         Topic::Reservations => set(
             &mut observed.calico.reservations,
@@ -332,6 +337,7 @@ fn source_facts(source: Source, object: &Value) -> SourceFacts {
         Source::ServicesEndpoint | Source::KubeProxyConfig | Source::KubeadmConfig | Source::ClusterInfo => {
             cluster::config_map(object)
         }
+        Source::CalicoConfig => cluster::calico_config(object),
         Source::KubernetesEndpoints => cluster::endpoint_slice(object),
         Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {
             cluster::service(object)

@@ -31,6 +31,8 @@ pub enum Topic {
     HostEndpoints,
     /// `KubeControllersConfiguration` `default`.
     KubeControllers,
+    /// Deployments `calico-typha`, wherever they are.
+    Typha,
     /// Events of pods whose sandbox could not be made.
     Failures,
 }
@@ -57,7 +59,7 @@ pub const DEFINITIONS: [&str; 4] = [
     MIGRATIONS,
 ];
 
-pub const SOURCES: [Source; 10] = [
+pub const SOURCES: [Source; 11] = [
     Source::ServicesEndpoint,
     Source::KubeProxyConfig,
     Source::KubeadmConfig,
@@ -68,4 +70,5 @@ pub const SOURCES: [Source; 10] = [
     Source::KubeDns,
     Source::OpenShiftDns,
     Source::Rke2Dns,
+    Source::CalicoConfig,
 ];

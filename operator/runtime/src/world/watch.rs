@@ -161,6 +161,7 @@ fn base() -> BTreeSet<Topic> {
         Topic::Failures,
         Topic::DaemonSets,
         Topic::ConfigMaps,
+        Topic::Typha,
     ];
     let sources = SOURCES.map(Topic::Source);
     always
@@ -234,6 +235,7 @@ fn label(topic: Topic) -> String {
         | Topic::Reservations
         | Topic::HostEndpoints
         | Topic::KubeControllers
+        | Topic::Typha
         | Topic::Failures => format!("{topic:?}"),
     }
 }

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use wn_api::calico::CalicoApi;
-use wn_api::spec::{LogLevel, NetworkType, NodeAgent};
+use wn_api::spec::{Ipam, LogLevel, NetworkType, NodeAgent};
 
 use super::backend;
 use crate::workload::Surroundings;
@@ -59,8 +59,8 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
         "nodename_file_optional": true,
         "datastore_type": "kubernetes",
         "kubernetes": {"kubeconfig": kubeconfig(spec)},
-        // The plugin reads `subnet` with host-local only; upstream writes it always.
-        "ipam": {"type": "calico-ipam", "subnet": "usePodCidr"},
+        // The plugin reads `subnet` with host-local only, as the node's pod CIDR; upstream writes it always.
+        "ipam": {"type": ipam(around.ipam), "subnet": "usePodCidr"},
         "policy": {"type": "k8s"},
         "policies": policies(&around.service_cidrs),
         "capabilities": {"dns": true},
@@ -78,6 +78,14 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
         plugin["calico_api_group"] = json!(format!("{}/{}", api.group(), api.version()));
     }
     plugin
+}
+
+/// Name of the IPAM plugin.
+pub fn ipam(ipam: Ipam) -> &'static str {
+    match ipam {
+        Ipam::CalicoIpam => "calico-ipam",
+        Ipam::HostLocal => "host-local",
+    }
 }
 
 fn kubeconfig(spec: &NodeAgent) -> String {

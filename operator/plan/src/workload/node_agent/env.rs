@@ -1,14 +1,14 @@
-//! Environment of the agent's containers, as `pkg/render/windows.go` of tigera/operator sets it, without Typha:
-//! Felix then watches the API server itself.
+//! Environment of the agent's containers, as `pkg/render/windows.go` of tigera/operator sets it.
 
 use k8s_openapi::api::core::v1::{ConfigMapKeySelector, EnvVar, EnvVarSource};
 
 use wn_api::calico::CalicoApi;
 use wn_api::names::node_agent as names;
-use wn_api::spec::{LogLevel, NetworkType, NodeAgent};
+use wn_api::spec::{Ipam, LogLevel, NetworkType, NodeAgent};
 
 use super::backend;
-use super::cni_config::net_dir_without_drive;
+use super::cni_config::{ipam, net_dir_without_drive};
+use crate::typha::SERVICE;
 use crate::workload::Surroundings;
 use crate::workload::meta::{api_server_env, env, field_env};
 
@@ -77,6 +77,8 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
         field_env("NAMESPACE", "metadata.namespace"),
     ];
     all.extend(log_levels(spec.log_level));
+    all.extend(host_local(around));
+    all.extend(typha(around));
     all.extend(vni(around));
     if around.network == NetworkType::CalicoVxlan {
         all.extend(
@@ -88,6 +90,28 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
     all.extend(api_server_env(around));
     all.extend(api_group(api));
     all
+}
+
+/// `config-hpc.ps1` takes the second from the first, and for none of them calico-ipam.
+fn host_local(around: &Surroundings) -> Vec<EnvVar> {
+    if around.ipam == Ipam::CalicoIpam {
+        return Vec::new();
+    }
+    vec![
+        env("CNI_IPAM_TYPE", ipam(around.ipam)),
+        env("USE_POD_CIDR", "true"),
+    ]
+}
+
+/// Felix finds Typha's pods by its Service (`felix/config/config_params.go`).
+fn typha(around: &Surroundings) -> Vec<EnvVar> {
+    let Some(namespace) = &around.typha else {
+        return Vec::new();
+    };
+    vec![
+        env("FELIX_TYPHAK8SNAMESPACE", namespace),
+        env("FELIX_TYPHAK8SSERVICENAME", SERVICE),
+    ]
 }
 
 /// `felix-service.ps1` overrides FelixConfiguration with this value, so it must follow it.

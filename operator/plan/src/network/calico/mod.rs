@@ -1,6 +1,10 @@
 //! Calico's own networking: an overlay, or routes by BGP.
 
-use wn_api::spec::WindowsNodeConfigSpec;
+mod adjacency;
+mod backend;
+mod pod_cidr;
+
+use wn_api::spec::{Ipam, WindowsNodeConfigSpec};
 
 use super::{Backend, CalicoRole, NetworkOption, SourceVip};
 use crate::finding::Finding;
@@ -26,8 +30,8 @@ impl NetworkOption for Vxlan {
         CalicoRole::Networking(Backend::Vxlan)
     }
 
-    fn findings(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<Finding> {
-        Vec::new()
+    fn findings(&self, _: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
+        backend::overlay(observed).into_iter().collect()
     }
 }
 
@@ -46,7 +50,12 @@ impl NetworkOption for Bgp {
         CalicoRole::Networking(Backend::Bgp)
     }
 
-    fn findings(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<Finding> {
-        Vec::new()
+    fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
+        let host_local = spec.network.ipam == Ipam::HostLocal;
+        backend::bgp(observed)
+            .into_iter()
+            .chain(host_local.then(|| pod_cidr::missing(observed)).flatten())
+            .chain(adjacency::find(observed))
+            .collect()
     }
 }

@@ -1,0 +1,90 @@
+//! Are there the Linux nodes that Windows nodes depend on?
+
+use wn_api::reasons::Reason;
+
+use crate::finding::Finding;
+use crate::observed::Observed;
+
+/// Where tigera/operator runs Typha, in as many replicas as it computes.
+pub const TIGERA_NAMESPACE: &str = "calico-system";
+/// A label of nodes that are no machines; tigera/operator does not count them (`typhaautoscaler.go`).
+const VIRTUAL: (&str, &str) = ("type", "virtual-kubelet");
+
+pub fn findings(observed: &Observed) -> Vec<Finding> {
+    if observed.linux.is_empty() {
+        return vec![Finding {
+            reason: Reason::NoLinuxNodes,
+            message: "the cluster has no node with kubernetes.io/os=linux: Calico's kube-controllers and Typha, and the cluster's \
+                      DNS, run on Linux only; add a Linux node"
+                .to_owned(),
+        }];
+    }
+    observed
+        .typha
+        .iter()
+        .filter_map(|(namespace, typha)| {
+            let wanted = if namespace == TIGERA_NAMESPACE {
+                scale(schedulable(observed))
+            } else {
+                typha.replicas
+            };
+            too_few(namespace, wanted, linux(observed))
+        })
+        .collect()
+}
+
+/// One replica a node, on Linux nodes: each has the port of the host.
+fn too_few(namespace: &str, wanted: usize, have: usize) -> Option<Finding> {
+    (have < wanted).then(|| Finding {
+        reason: Reason::TooFewLinuxNodes,
+        message: format!(
+            "Typha (Deployment {namespace}/calico-typha) needs {wanted} schedulable Linux nodes and there are {have}: Windows nodes \
+             count among those it serves and cannot run it; add Linux nodes"
+        ),
+    })
+}
+
+/// Replicas for a number of nodes: tigera/operator `pkg/common/autoscale.go`, `GetExpectedTyphaScale`.
+fn scale(nodes: usize) -> usize {
+    match nodes {
+        0..=2 => 1,
+        3..=4 => 2,
+        _ => (nodes / 200 + 2).max(3),
+    }
+}
+
+/// Nodes of either system that take pods.
+fn schedulable(observed: &Observed) -> usize {
+    let windows = observed
+        .nodes
+        .values()
+        .filter(|n| n.schedulable && n.labels.get(VIRTUAL.0) != Some(VIRTUAL.1));
+    linux(observed) + windows.count()
+}
+
+fn linux(observed: &Observed) -> usize {
+    observed.linux.values().filter(|n| n.schedulable).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replicas_as_tigera_operator_scales_them() {
+        let expected = [
+            (1, 1),
+            (2, 1),
+            (3, 2),
+            (4, 2),
+            (5, 3),
+            (199, 3),
+            (200, 3),
+            (400, 4),
+            (2000, 12),
+        ];
+        for (nodes, replicas) in expected {
+            assert_eq!(scale(nodes), replicas, "{nodes} nodes");
+        }
+    }
+}

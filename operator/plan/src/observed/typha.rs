@@ -1,0 +1,59 @@
+//! Facts of Typha, which stands between Felix and the API server in larger clusters.
+
+use serde_json::Value;
+
+use super::{items, text};
+
+/// A Deployment `calico-typha`.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct TyphaFacts {
+    pub replicas: usize,
+    /// It takes only clients with a certificate of its authority.
+    pub tls: bool,
+}
+
+impl TyphaFacts {
+    /// Facts, unless it is scaled to nothing, as `calico.yaml` leaves it.
+    pub fn read(deployment: &Value) -> Option<Self> {
+        let replicas = deployment.pointer("/spec/replicas").and_then(Value::as_u64);
+        let replicas = usize::try_from(replicas.unwrap_or(1)).unwrap_or(usize::MAX);
+        let authority = items(deployment, "/spec/template/spec/containers")
+            .flat_map(|container| items(container, "/env"))
+            .any(|variable| text(variable, "/name") == "TYPHA_CAFILE");
+        (replicas > 0).then_some(Self {
+            replicas,
+            tls: authority,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn read_from_a_deployment() {
+        let typha = |replicas: Value, variable: &str| {
+            let containers = json!([{"env": [{"name": "TYPHA_LOGSEVERITYSCREEN"}, {"name": variable}]}]);
+            TyphaFacts::read(
+                &json!({"spec": {"replicas": replicas, "template": {"spec": {"containers": containers}}}}),
+            )
+        };
+        assert_eq!(typha(json!(0), "x"), None);
+        assert_eq!(
+            typha(Value::Null, "x"),
+            Some(TyphaFacts {
+                replicas: 1,
+                tls: false
+            })
+        );
+        assert_eq!(
+            typha(json!(3), "TYPHA_CAFILE"),
+            Some(TyphaFacts {
+                replicas: 3,
+                tls: true
+            })
+        );
+    }
+}

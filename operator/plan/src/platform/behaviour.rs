@@ -1,0 +1,84 @@
+//! What is done on each platform: one row each, from which the operator acts and the README's table is made.
+
+use wn_api::spec::{NetworkType, Platform};
+
+/// Who runs what on Windows nodes of a platform, and how far Calico goes there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Behaviour {
+    /// The platform runs Calico's agent itself.
+    pub node_agent: bool,
+    /// The platform runs kube-proxy itself.
+    pub kube_proxy: bool,
+    pub support: Support,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Support {
+    /// Every network type.
+    Full,
+    /// The platform networks pods; Calico enforces policy on top.
+    PolicyOnly,
+    /// Calico for Windows does not support it.
+    Refused,
+}
+
+/// Tigera's documentation, "Limitations and known issues" of Calico for Windows.
+pub const LIMITATIONS: &str =
+    "https://docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico/limitations";
+
+pub const fn behaviour(platform: Platform) -> Behaviour {
+    let (node_agent, kube_proxy, support) = match platform {
+        Platform::OnPremises | Platform::Aws | Platform::Gce | Platform::Azure | Platform::DigitalOcean => {
+            (false, false, Support::Full)
+        }
+        // A Windows service of the Windows Machine Config Operator (`pkg/services/services.go`).
+        Platform::OpenShift => (false, true, Support::Full),
+        // Both inside rke2.exe (`pkg/executor/pebinary`, `pkg/windows/calico.go`).
+        Platform::Rke2 => (true, true, Support::Full),
+        // Windows services of the node images (AgentBaker `kubeproxystart.ps1`; EKS-optimised AMI).
+        Platform::Aks | Platform::Eks => (false, true, Support::PolicyOnly),
+        Platform::Gke => (false, true, Support::Refused),
+        Platform::Iks | Platform::OpenStack | Platform::K3s => (false, false, Support::Refused),
+    };
+    Behaviour {
+        node_agent,
+        kube_proxy,
+        support,
+    }
+}
+
+/// How a platform is written, as its maker does.
+pub const fn name(platform: Platform) -> &'static str {
+    match platform {
+        Platform::OnPremises => "on-premises",
+        Platform::Aws => "AWS",
+        Platform::Gce => "GCE",
+        Platform::Azure => "Azure",
+        Platform::DigitalOcean => "DigitalOcean",
+        Platform::OpenShift => "OpenShift (WMCO)",
+        Platform::Rke2 => "RKE2",
+        Platform::Aks => "AKS",
+        Platform::Eks => "EKS",
+        Platform::Gke => "GKE",
+        Platform::Iks => "IKS",
+        Platform::OpenStack => "OpenStack",
+        Platform::K3s => "K3s",
+    }
+}
+
+/// Why a network type cannot be had on a platform; `None` when it can.
+pub fn objection(platform: Platform, network: NetworkType) -> Option<String> {
+    let name = name(platform);
+    match behaviour(platform).support {
+        Support::Full => None,
+        Support::PolicyOnly if network == NetworkType::CloudProvider => None,
+        Support::PolicyOnly => Some(format!(
+            "{name} networks pods on Windows nodes itself, and Calico only enforces policy there ({LIMITATIONS}): set \
+             spec.network.type to CloudProvider instead of {}",
+            network.as_str()
+        )),
+        Support::Refused => Some(format!(
+            "Calico for Windows does not support {name} ({LIMITATIONS})"
+        )),
+    }
+}

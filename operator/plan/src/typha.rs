@@ -1,0 +1,42 @@
+//! Does Felix on Windows nodes watch through Typha, as it does on Linux nodes?
+
+use crate::observed::{Observed, Source, TyphaFacts};
+
+/// Name of Typha's Deployment and of its Service, in every install.
+pub const SERVICE: &str = "calico-typha";
+
+/// Namespace of a Typha that takes clients without a certificate. One with TLS is left alone: its client certificates
+/// are Secrets of its own namespace, which pods of ours cannot mount, and copies of which would be ours to renew.
+pub fn usable(observed: &Observed) -> Option<&str> {
+    let (namespace, _) = found(observed).find(|(_, t)| !t.tls)?;
+    Some(namespace)
+}
+
+/// What is to be said when there is a Typha and Felix does not use it.
+pub fn note(observed: &Observed) -> Option<String> {
+    if usable(observed).is_some() {
+        return None;
+    }
+    let (namespace, _) = found(observed).next()?;
+    Some(format!(
+        "Felix on Windows nodes watches the API server itself, because Typha of namespace {namespace} wants client certificates, which \
+         cannot be mounted from there"
+    ))
+}
+
+/// Typhas that Linux nodes use: `calico.yaml` brings one that `typha_service_name` switches on.
+fn found(observed: &Observed) -> impl Iterator<Item = (&str, &TyphaFacts)> {
+    let config = observed.sources.get(&Source::CalicoConfig);
+    let off = config
+        .and_then(|c| c.get("typha_service_name"))
+        .is_some_and(|name| name == "none");
+    observed
+        .typha
+        .iter()
+        .map(|(namespace, typha)| (namespace.as_str(), typha))
+        .filter(move |(namespace, _)| match *namespace {
+            "calico-system" => true,
+            "kube-system" => !off,
+            _ => false,
+        })
+}

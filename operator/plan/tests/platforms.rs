@@ -1,0 +1,241 @@
+//! What is done on each platform, and what is refused.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use insta::assert_yaml_snapshot;
+use rstest::rstest;
+use wn_api::names::KUBERNETES_MINORS;
+use wn_api::reasons::{Reason, conditions as types};
+use wn_api::spec::{NetworkType, Platform};
+use wn_plan::observed::TyphaFacts;
+use wn_plan::platform::{Support, behaviour, name};
+use wn_plan::standing::Standing;
+use wn_plan::status;
+use wn_plan::version::Version;
+
+use common::*;
+
+const ALL: [Platform; 13] = [
+    Platform::OnPremises,
+    Platform::Aws,
+    Platform::Gce,
+    Platform::Azure,
+    Platform::DigitalOcean,
+    Platform::OpenShift,
+    Platform::Rke2,
+    Platform::Aks,
+    Platform::Eks,
+    Platform::Gke,
+    Platform::Iks,
+    Platform::OpenStack,
+    Platform::K3s,
+];
+
+fn on(platform: Platform, network: NetworkType) -> Cluster {
+    let mut cluster = Cluster::fresh(network);
+    cluster.config_mut().spec.platform.type_ = Some(platform);
+    cluster
+}
+
+/// Every platform with each of Calico's two types and the cloud's: refused with a reason, or who runs what, and what is advised.
+#[test]
+fn every_platform() {
+    let mut table = BTreeMap::new();
+    for (i, platform) in ALL.into_iter().enumerate() {
+        for network in [
+            NetworkType::CalicoVxlan,
+            NetworkType::CalicoBgp,
+            NetworkType::CloudProvider,
+        ] {
+            let plan = on(platform, network).plan();
+            let line = match plan.platform.findings.first() {
+                Some(finding) => format!("{} {}", finding.reason.as_str(), finding.message),
+                None => format!(
+                    "agent {}, kube-proxy {}",
+                    plan.agent.standing.as_str(),
+                    plan.proxy.standing.as_str()
+                ),
+            };
+            let advised = plan
+                .advisories
+                .iter()
+                .map(|a| a.code)
+                .collect::<Vec<_>>()
+                .join(" ");
+            table.insert(
+                format!("{i:02} {} {}", name(platform), network.as_str()),
+                [line, advised],
+            );
+        }
+    }
+    assert_yaml_snapshot!(table);
+}
+
+/// A refusal withholds every write; the user's word turns it into an advisory.
+#[rstest]
+fn a_refusal_changes_nothing_and_can_be_overruled(
+    #[values(
+        Platform::Gke,
+        Platform::Iks,
+        Platform::OpenStack,
+        Platform::K3s,
+        Platform::Eks,
+        Platform::Aks
+    )]
+    platform: Platform,
+) {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    let (before, ours) = (cluster.store.specs(), cluster.observed.ours.clone());
+    assert_eq!(ours.len(), 4);
+    let last = cluster.config().status.clone().unwrap();
+    cluster.config_mut().spec.platform.type_ = Some(platform);
+
+    let plan = cluster.plan();
+    assert!(plan.platform.is_refused() && !plan.write);
+    cluster.apply(&plan);
+    assert_eq!((cluster.store.specs(), &cluster.observed.ours), (before, &ours));
+    let said = status::unsupported(cluster.config(), &plan.platform, cluster.now);
+    for condition in &said.conditions {
+        let expected = match condition.type_.as_str() {
+            types::STALLED => "True",
+            types::READY | types::RECONCILING | types::PLATFORM_SUPPORTED => "False",
+            _ => "Unknown",
+        };
+        assert_eq!(condition.status, expected, "{}", condition.type_);
+        assert_eq!(condition.reason, Reason::PlatformUnsupported.as_str());
+    }
+    assert_eq!(said.platform.unwrap().name, name(platform));
+    assert_eq!(
+        said.calico, last.calico,
+        "what is to be given back is not forgotten"
+    );
+
+    cluster.config_mut().spec.platform.accept_unsupported = true;
+    let plan = cluster.pass();
+    assert!(plan.write && plan.platform.findings.is_empty());
+    let first = &plan.advisories.iter().find(|a| a.code == "WN1101").unwrap();
+    assert!(first.message.contains(name(platform)), "{}", first.message);
+}
+
+/// Both managed platforms have their own network; only its type is taken there.
+#[test]
+fn policy_only_platforms_take_their_own_type() {
+    for platform in ALL {
+        let policy_only = behaviour(platform).support == Support::PolicyOnly;
+        for network in NetworkType::ALL {
+            let refused = on(platform, network).plan().platform.is_refused();
+            let full = behaviour(platform).support == Support::Full;
+            let taken = full || (policy_only && network == NetworkType::CloudProvider);
+            assert_eq!(refused, !taken, "{platform:?} {network:?}");
+        }
+    }
+}
+
+/// On RKE2 nothing of ours runs, Calico is put right, and what its chart owns is left to it.
+#[test]
+fn beside_rke2_calico_is_put_right() {
+    let mut cluster = on(Platform::Rke2, NetworkType::CalicoVxlan);
+    let plan = cluster.pass();
+    assert!(plan.objects.is_empty());
+    assert_eq!(plan.agent.standing.as_str(), "External");
+    assert_eq!(cluster.field(IPAM, "default", "strictAffinity"), true);
+
+    let mut cluster = on(Platform::Rke2, NetworkType::CalicoVxlan);
+    cluster.apply_as(
+        POOL,
+        DEFAULT_POOL,
+        "helm",
+        pool("10.244.0.0/16", "Never", "CrossSubnet"),
+    );
+    let plan = cluster.pass();
+    assert!(
+        findings(&plan).iter().any(|f| f.starts_with("FieldConflict")),
+        "{:?}",
+        findings(&plan)
+    );
+    assert_eq!(cluster.field(POOL, DEFAULT_POOL, "vxlanMode"), "CrossSubnet");
+}
+
+/// The floor is refused, what is merely untested is said.
+#[rstest]
+#[case(25, Some(Reason::KubernetesVersionUnsupported), true)]
+#[case(26, None, true)]
+#[case(*KUBERNETES_MINORS.start() - 1, None, true)]
+#[case(*KUBERNETES_MINORS.start(), None, false)]
+#[case(*KUBERNETES_MINORS.end(), None, false)]
+#[case(*KUBERNETES_MINORS.end() + 1, None, true)]
+fn kubernetes_versions(#[case] minor: u32, #[case] refused: Option<Reason>, #[case] untested: bool) {
+    let mut cluster = Cluster::vxlan();
+    cluster.observed.kubernetes = Some(Version::new(1, minor, 0));
+    let plan = cluster.plan();
+    assert_eq!(plan.platform.findings.first().map(|f| f.reason), refused);
+    assert_eq!(plan.write, refused.is_none());
+    assert_eq!(plan.advisories.iter().any(|a| a.code == "WN1109"), untested);
+    if untested && refused.is_none() {
+        let status = cluster.status(&plan);
+        let found = status
+            .conditions
+            .iter()
+            .find(|c| c.type_ == types::PLATFORM_SUPPORTED);
+        let found = found.unwrap();
+        assert_eq!(
+            (found.status.as_str(), found.reason.as_str()),
+            ("True", "KubernetesVersionUntested")
+        );
+    }
+}
+
+fn linux(cluster: &Cluster) -> Vec<String> {
+    let plan = cluster.plan();
+    plan.linux
+        .iter()
+        .map(|f| format!("{}: {}", f.reason.as_str(), f.message))
+        .collect()
+}
+
+#[test]
+fn linux_nodes_for_what_windows_cannot_run() {
+    let mut cluster = Cluster::vxlan();
+    assert!(linux(&cluster).is_empty());
+    let typha = TyphaFacts {
+        replicas: 1,
+        tls: true,
+    };
+    cluster
+        .observed
+        .typha
+        .insert("calico-system".into(), typha.clone());
+    assert!(linux(&cluster).is_empty(), "one replica for two nodes");
+    cluster.observed.nodes.insert("win-1".into(), windows_node());
+    let mut said = vec![linux(&cluster)];
+    // Cordoned and virtual nodes do not count.
+    cluster.observed.nodes.get_mut("win-1").unwrap().schedulable = false;
+    assert!(linux(&cluster).is_empty());
+    let virtual_node = cluster.observed.nodes.get_mut("win-1").unwrap();
+    virtual_node.schedulable = true;
+    virtual_node.labels = [("type", "virtual-kubelet")].into();
+    assert!(linux(&cluster).is_empty());
+    // By manifest there are as many as its author wrote.
+    cluster.observed.typha = [("kube-system".to_owned(), TyphaFacts { replicas: 3, ..typha })].into();
+    said.push(linux(&cluster));
+    cluster.observed.linux.clear();
+    said.push(linux(&cluster));
+    assert_yaml_snapshot!(said);
+}
+
+#[test]
+fn the_spec_wins_over_what_was_found() {
+    let mut cluster = Cluster::vxlan();
+    cluster.observed.linux.get_mut("linux-0").unwrap().kubelet_version = "v1.36.3+k3s1".into();
+    assert!(cluster.plan().platform.is_refused(), "Linux nodes tell, too");
+    cluster.edit_spec(|s| s.platform.type_ = Some(Platform::OnPremises));
+    let plan = cluster.plan();
+    assert_eq!(plan.platform.platform, Some(Platform::OnPremises));
+    assert_eq!(plan.platform.source, "spec.platform.type");
+    assert_eq!(plan.proxy.standing, Standing::Managed);
+}
