@@ -45,6 +45,7 @@ pub struct NodeSpec {
     pub labels: BTreeMap<String, String>,
     pub annotations: BTreeMap<String, String>,
     pub provider_id: Option<String>,
+    pub pod_cidr: Option<String>,
     /// What the kubelet takes at most.
     pub max_pods: u32,
     /// Registered with `Ready` True, so that kwok need not write it.
@@ -82,6 +83,7 @@ impl NodeSpec {
             labels: BTreeMap::new(),
             annotations: BTreeMap::new(),
             provider_id: None,
+            pod_cidr: None,
             max_pods: 110,
             ready: false,
         }
@@ -137,6 +139,11 @@ impl NodeSpec {
         self
     }
 
+    pub fn pod_cidr(mut self, cidr: impl Into<String>) -> Self {
+        self.pod_cidr = Some(cidr.into());
+        self
+    }
+
     fn all_labels(&self) -> BTreeMap<String, String> {
         let os = self.os.as_str();
         let mut labels: BTreeMap<String, String> = [
@@ -176,7 +183,10 @@ impl NodeSpec {
         let id = format!("00000000-0000-4000-8000-{number:012x}");
         let node = json!({
             "metadata": {"name": self.name, "labels": self.all_labels(), "annotations": annotations},
-            "spec": {"providerID": self.provider_id, "taints": taints},
+            "spec": {
+                "providerID": self.provider_id, "taints": taints,
+                "podCIDR": self.pod_cidr, "podCIDRs": self.pod_cidr.iter().collect::<Vec<_>>(),
+            },
             "status": {
                 "addresses": [
                     {"type": "InternalIP", "address": format!("172.20.{high}.{low}")},

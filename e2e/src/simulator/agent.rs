@@ -26,6 +26,8 @@ pub struct AgentInput<'a> {
     /// `None` where the cluster has no IPAM configuration.
     pub strict_affinity: Option<bool>,
     pub pools: &'a [Pool],
+    /// The Node has a `spec.podCIDR`.
+    pub pod_cidr: bool,
     /// A block of this node's exists already.
     pub has_block: bool,
     /// Other agents that live on this node.
@@ -53,8 +55,15 @@ pub fn before_ipam(input: &AgentInput<'_>) -> Verdict {
 /// Rules of container `node`, in the order its start meets them. The container has no probe and tries
 /// again every second ("Calico node initialisation failed, will retry...",
 /// `node/windows-packaging/CalicoWindows/node/node-service.ps1`): it runs, Felix is not ready.
-const RULES: &[fn(&AgentInput<'_>) -> Verdict] =
-    &[rivals, endpoint, node_name, datastore, node_address, backend];
+const RULES: &[fn(&AgentInput<'_>) -> Verdict] = &[
+    rivals,
+    endpoint,
+    node_name,
+    datastore,
+    node_address,
+    backend,
+    pod_cidr,
+];
 
 const IPAM_RULES: &[fn(&AgentInput<'_>) -> Verdict] = &[strict_affinity, qualified_pool, pool_for_node, vni];
 
@@ -126,11 +135,21 @@ fn backend(input: &AgentInput<'_>) -> Verdict {
     refuse(!known, Kind::Waits, "invalid backend configuration")
 }
 
+/// With `USE_POD_CIDR`, which `config-hpc.ps1` takes from `CNI_IPAM_TYPE`, the network's subnet is the Node's
+/// (`startup_windows.go`).
+fn pod_cidr(input: &AgentInput<'_>) -> Verdict {
+    refuse(
+        networked(input) && !asks_ipam(input) && !input.pod_cidr,
+        Kind::Waits,
+        format!("node {} has no pod CIDR", input.node_name),
+    )
+}
+
 /// `ErrStrictAffinity`, `libcalico-go/lib/ipam/ipam.go`: raised by every IPAM call made on Windows.
 /// Only the agent's start makes one, so an agent that runs does not stop when the field turns false.
 fn strict_affinity(input: &AgentInput<'_>) -> Verdict {
     refuse(
-        networked(input) && input.strict_affinity != Some(true),
+        asks_ipam(input) && input.strict_affinity != Some(true),
         Kind::Waits,
         "global strict affinity should not be false for Windows node",
     )
@@ -140,7 +159,7 @@ fn strict_affinity(input: &AgentInput<'_>) -> Verdict {
 fn qualified_pool(input: &AgentInput<'_>) -> Verdict {
     let none = !input.pools.iter().any(Pool::qualifies);
     refuse(
-        networked(input) && !input.has_block && none,
+        asks_ipam(input) && !input.has_block && none,
         Kind::Waits,
         "cannot find a qualified ippool",
     )
@@ -149,7 +168,7 @@ fn qualified_pool(input: &AgentInput<'_>) -> Verdict {
 /// `determinePools`, `libcalico-go/lib/ipam/ipam.go`.
 fn pool_for_node(input: &AgentInput<'_>) -> Verdict {
     refuse(
-        networked(input) && !input.has_block && pools(input.pools, input.node_labels).is_empty(),
+        asks_ipam(input) && !input.has_block && pools(input.pools, input.node_labels).is_empty(),
         Kind::Waits,
         format!("no configured Calico pools for node {}", input.node_name),
     )
@@ -184,7 +203,12 @@ pub fn pools<'a>(pools: &'a [Pool], labels: &BTreeMap<String, String>) -> Vec<&'
         .collect()
 }
 
-/// Does Calico give this node a block and an HNS network?
+/// Does Calico give this node a block?
+pub fn asks_ipam(input: &AgentInput<'_>) -> bool {
+    networked(input) && text(input.node, "CNI_IPAM_TYPE") != "host-local"
+}
+
+/// Does Calico give this node an HNS network?
 pub fn networked(input: &AgentInput<'_>) -> bool {
     ["vxlan", "windows-bgp"].contains(&text(input.node, "CALICO_NETWORKING_BACKEND"))
 }

@@ -71,7 +71,7 @@ async fn start_agent(
     };
     let node = Arc::clone(&view.node);
     let name = node.name_any();
-    let (api, verdict, no_config, networked) = {
+    let (api, verdict, no_config, (networked, asks_ipam)) = {
         let cache = shared.cache();
         let served = cache
             .definitions
@@ -94,12 +94,14 @@ async fn start_agent(
             api_served: calico.is_some_and(|calico| calico.complete),
             strict_affinity: calico.and_then(|calico| calico.strict_affinity),
             pools: &pools,
+            pod_cidr: node.spec.as_ref().is_some_and(|s| s.pod_cidr.is_some()),
             has_block: calico.is_some_and(|calico| ipam::block_of(&calico.blocks(), &name).is_some()),
             rivals,
         };
         let networked = agent::networked(&input);
-        let no_config = networked && input.strict_affinity.is_none() && agent::before_ipam(&input).is_ok();
-        (api, agent::start(&input), no_config, networked)
+        let asks_ipam = agent::asks_ipam(&input);
+        let no_config = asks_ipam && input.strict_affinity.is_none() && agent::before_ipam(&input).is_ok();
+        (api, agent::start(&input), no_config, (networked, asks_ipam))
     };
     if let Some(api) = api.filter(|_| no_config) {
         claim::ensure_config(&shared.client, api).await?;
@@ -110,7 +112,7 @@ async fn start_agent(
     let overlay = env
         .get("CALICO_NETWORKING_BACKEND")
         .is_some_and(|backend| backend == "vxlan");
-    let block = if networked {
+    let block = if asks_ipam {
         let Some(block) = ensure_block(shared, api, &node).await? else {
             // `noFreeBlocksError`, `libcalico-go/lib/ipam`.
             return Ok(Err(Failure {
@@ -118,15 +120,17 @@ async fn start_agent(
                 message: "No Free Blocks".to_owned(),
             }));
         };
+        Some(block)
+    } else {
+        None
+    };
+    if networked {
         view.run.network = Some(if overlay {
             Network::Overlay
         } else {
             Network::L2Bridge
         });
-        Some(block)
-    } else {
-        None
-    };
+    }
     let ip = view.ip.as_deref().unwrap_or_default();
     let patch = claim::node_patch(ip, block.filter(|_| overlay), &now());
     claim::annotate(&shared.client, &node, &patch).await?;

@@ -11,6 +11,7 @@ pub struct Case {
     pub api_served: bool,
     pub strict_affinity: Option<bool>,
     pub pools: Vec<Pool>,
+    pub pod_cidr: bool,
     pub has_block: bool,
     pub rivals: usize,
 }
@@ -59,6 +60,7 @@ fn good() -> Case {
         api_served: true,
         strict_affinity: Some(true),
         pools: vec![pool(json!({"cidr": "10.244.0.0/16", "nodeSelector": "all()"}))],
+        pod_cidr: false,
         has_block: false,
         rivals: 0,
     }
@@ -87,6 +89,7 @@ pub fn check(
         api_served: case.api_served,
         strict_affinity: case.strict_affinity,
         pools: &case.pools,
+        pod_cidr: case.pod_cidr,
         has_block: case.has_block,
         rivals: case.rivals,
     };
@@ -128,14 +131,30 @@ fn starts_where_all_is_right() {
             .insert("CALICO_NETWORKING_BACKEND".to_owned(), "none".to_owned());
         case.strict_affinity = None;
     });
+    starts("host-local addresses, so no IPAM", |case| {
+        host_local(case);
+        case.pod_cidr = true;
+        case.strict_affinity = Some(false);
+        case.pools.clear();
+    });
     // Nothing on the node compares the pool's encapsulation with the backend.
     starts("IPIP pool", |case| {
         case.pools = vec![pool(json!({"cidr": "10.244.0.0/16", "ipipMode": "Always"}))];
     });
 }
 
+fn host_local(case: &mut Case) {
+    let told = [
+        ("CALICO_NETWORKING_BACKEND", "windows-bgp"),
+        ("CNI_IPAM_TYPE", "host-local"),
+    ];
+    case.install.extend(env(&told));
+    case.node.extend(env(&told));
+}
+
 #[test]
 fn loops_where_startup_fails() {
+    waits("host-local addresses of nothing", "has no pod CIDR", host_local);
     waits("rival", "deleted by one of 1 other agents", |case| {
         case.rivals = 1
     });

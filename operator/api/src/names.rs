@@ -111,10 +111,15 @@ pub mod tigera {
     pub const GROUP: &str = "operator.tigera.io";
     pub const INSTALLATION: &str = "default";
     pub const NAMESPACE: &str = "tigera-operator";
+    /// Where it puts what it renders.
+    pub const CALICO_NAMESPACE: &str = "calico-system";
     pub const SERVICES_ENDPOINT: &str = "kubernetes-services-endpoint";
     pub const ENDPOINT_HOST: &str = "KUBERNETES_SERVICE_HOST";
     pub const ENDPOINT_PORT: &str = "KUBERNETES_SERVICE_PORT";
 }
+
+/// Deployment and Service of Typha, in every install of Calico.
+pub const TYPHA: &str = "calico-typha";
 
 /// Kubernetes minors the operator is tested against. The floor is the oldest minor with
 /// every API we write in its final form; the ceiling the newest one released.

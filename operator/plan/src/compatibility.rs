@@ -57,7 +57,7 @@ pub fn table() -> Vec<Row> {
     rows.push(host_local());
     rows.extend([DatastoreType::Kubernetes, DatastoreType::Etcd].map(datastore));
     rows.extend(installation());
-    rows.extend(PLATFORMS.map(platform));
+    rows.extend(Platform::ALL.map(platform));
     rows.extend(builds());
     rows.push(row(
         "IPv6 and dual stack on Windows nodes",
@@ -191,22 +191,6 @@ fn installation() -> [Row; 2] {
         ),
     ]
 }
-
-const PLATFORMS: [Platform; 13] = [
-    Platform::OnPremises,
-    Platform::Aws,
-    Platform::Gce,
-    Platform::Azure,
-    Platform::DigitalOcean,
-    Platform::OpenShift,
-    Platform::Rke2,
-    Platform::Aks,
-    Platform::Eks,
-    Platform::Gke,
-    Platform::Iks,
-    Platform::OpenStack,
-    Platform::K3s,
-];
 
 fn platform(platform: Platform) -> Row {
     let Behaviour {

@@ -1,12 +1,11 @@
 //! Are there the Linux nodes that Windows nodes depend on?
 
+use wn_api::names::{TYPHA, tigera};
 use wn_api::reasons::Reason;
 
 use crate::finding::Finding;
 use crate::observed::Observed;
 
-/// Where tigera/operator runs Typha, in as many replicas as it computes.
-pub const TIGERA_NAMESPACE: &str = "calico-system";
 /// A label of nodes that are no machines; tigera/operator does not count them (`typhaautoscaler.go`).
 const VIRTUAL: (&str, &str) = ("type", "virtual-kubelet");
 
@@ -23,7 +22,8 @@ pub fn findings(observed: &Observed) -> Vec<Finding> {
         .typha
         .iter()
         .filter_map(|(namespace, typha)| {
-            let wanted = if namespace == TIGERA_NAMESPACE {
+            // Elsewhere there are as many as its author wrote.
+            let wanted = if namespace == tigera::CALICO_NAMESPACE {
                 scale(schedulable(observed))
             } else {
                 typha.replicas
@@ -38,7 +38,7 @@ fn too_few(namespace: &str, wanted: usize, have: usize) -> Option<Finding> {
     (have < wanted).then(|| Finding {
         reason: Reason::TooFewLinuxNodes,
         message: format!(
-            "Typha (Deployment {namespace}/calico-typha) needs {wanted} schedulable Linux nodes and there are {have}: Windows nodes \
+            "Typha (Deployment {namespace}/{TYPHA}) needs {wanted} schedulable Linux nodes and there are {have}: Windows nodes \
              count among those it serves and cannot run it; add Linux nodes"
         ),
     })

@@ -1,9 +1,8 @@
 //! Does Felix on Windows nodes watch through Typha, as it does on Linux nodes?
 
-use crate::observed::{Observed, Source, TyphaFacts};
+use wn_api::names::tigera;
 
-/// Name of Typha's Deployment and of its Service, in every install.
-pub const SERVICE: &str = "calico-typha";
+use crate::observed::{Observed, Source, TyphaFacts};
 
 /// Namespace of a Typha that takes clients without a certificate. One with TLS is left alone: its client certificates
 /// are Secrets of its own namespace, which pods of ours cannot mount, and copies of which would be ours to renew.
@@ -35,7 +34,7 @@ fn found(observed: &Observed) -> impl Iterator<Item = (&str, &TyphaFacts)> {
         .iter()
         .map(|(namespace, typha)| (namespace.as_str(), typha))
         .filter(move |(namespace, _)| match *namespace {
-            "calico-system" => true,
+            tigera::CALICO_NAMESPACE => true,
             "kube-system" => !off,
             _ => false,
         })

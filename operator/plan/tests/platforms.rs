@@ -19,22 +19,6 @@ use wn_plan::version::Version;
 
 use common::*;
 
-const ALL: [Platform; 13] = [
-    Platform::OnPremises,
-    Platform::Aws,
-    Platform::Gce,
-    Platform::Azure,
-    Platform::DigitalOcean,
-    Platform::OpenShift,
-    Platform::Rke2,
-    Platform::Aks,
-    Platform::Eks,
-    Platform::Gke,
-    Platform::Iks,
-    Platform::OpenStack,
-    Platform::K3s,
-];
-
 fn on(platform: Platform, network: NetworkType) -> Cluster {
     let mut cluster = Cluster::fresh(network);
     cluster.config_mut().spec.platform.type_ = Some(platform);
@@ -45,7 +29,7 @@ fn on(platform: Platform, network: NetworkType) -> Cluster {
 #[test]
 fn every_platform() {
     let mut table = BTreeMap::new();
-    for (i, platform) in ALL.into_iter().enumerate() {
+    for (i, platform) in Platform::ALL.into_iter().enumerate() {
         for network in [
             NetworkType::CalicoVxlan,
             NetworkType::CalicoBgp,
@@ -125,7 +109,7 @@ fn a_refusal_changes_nothing_and_can_be_overruled(
 /// Both managed platforms have their own network; only its type is taken there.
 #[test]
 fn policy_only_platforms_take_their_own_type() {
-    for platform in ALL {
+    for platform in Platform::ALL {
         let policy_only = behaviour(platform).support == Support::PolicyOnly;
         for network in NetworkType::ALL {
             let refused = on(platform, network).plan().platform.is_refused();

@@ -35,6 +35,25 @@ pub enum Platform {
     K3s,
 }
 
+impl Platform {
+    /// Every platform, in the order of the documentation.
+    pub const ALL: [Self; 13] = [
+        Self::OnPremises,
+        Self::Aws,
+        Self::Gce,
+        Self::Azure,
+        Self::DigitalOcean,
+        Self::OpenShift,
+        Self::Rke2,
+        Self::Aks,
+        Self::Eks,
+        Self::Gke,
+        Self::Iks,
+        Self::OpenStack,
+        Self::K3s,
+    ];
+}
+
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlatformSettings {

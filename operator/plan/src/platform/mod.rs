@@ -48,7 +48,7 @@ pub fn plan(spec: &WindowsNodeConfigSpec, observed: &Observed) -> PlatformPlan {
             .into_iter()
             .chain(refusal)
             .collect(),
-        untested: untested(observed.kubernetes.as_ref()),
+        untested: untested(observed),
     }
 }
 
@@ -89,8 +89,9 @@ fn too_old(kubernetes: Option<&Version>) -> Option<Finding> {
     })
 }
 
-fn untested(kubernetes: Option<&Version>) -> Option<String> {
-    let version = kubernetes?;
+/// What is to be said of a minor that nobody tested.
+pub fn untested(observed: &Observed) -> Option<String> {
+    let version = observed.kubernetes.as_ref()?;
     let tested = version.major == 1 && KUBERNETES_MINORS.contains(&version.minor);
     let (from, to) = (KUBERNETES_MINORS.start(), KUBERNETES_MINORS.end());
     (!tested).then(|| {

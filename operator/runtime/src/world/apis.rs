@@ -168,7 +168,7 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::ClusterInformation | Topic::BgpConfiguration | Topic::KubeControllers => {
             one(wn_api::calico::DEFAULT)
         }
-        Topic::Typha => one("calico-typha"),
+        Topic::Typha => one(names::TYPHA),
         Topic::Failures => all.fields(&format!("reason={}", failures::REASON)),
         Topic::DaemonSets
         | Topic::Migrations

@@ -3,12 +3,11 @@
 use k8s_openapi::api::core::v1::{ConfigMapKeySelector, EnvVar, EnvVarSource};
 
 use wn_api::calico::CalicoApi;
-use wn_api::names::node_agent as names;
+use wn_api::names::{TYPHA, node_agent as names};
 use wn_api::spec::{Ipam, LogLevel, NetworkType, NodeAgent};
 
 use super::backend;
 use super::cni_config::{ipam, net_dir_without_drive};
-use crate::typha::SERVICE;
 use crate::workload::Surroundings;
 use crate::workload::meta::{api_server_env, env, field_env};
 
@@ -110,7 +109,7 @@ fn typha(around: &Surroundings) -> Vec<EnvVar> {
     };
     vec![
         env("FELIX_TYPHAK8SNAMESPACE", namespace),
-        env("FELIX_TYPHAK8SSERVICENAME", SERVICE),
+        env("FELIX_TYPHAK8SSERVICENAME", TYPHA),
     ]
 }
 
