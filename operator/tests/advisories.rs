@@ -97,7 +97,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "`spec.network.ipam`, condition `NetworkConfigured`",
     ),
     (
-        "BGP without peers needs one subnet; AWS' source/destination check",
+        "BGP without peers needs one subnet",
         "condition `NetworkConfigured`",
     ),
     ("A node's own VNI", "node reason `VNIMismatch`"),
@@ -111,15 +111,15 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "RemoteAccess, the Windows service behind BGP",
-        "not visible in the API, but for its consequence: node reason `AgentCrashLooping`",
+        "not visible in the API, but for its consequence, node reason `AgentCrashLooping`; WN1110 says that it is needed",
     ),
     (
         "The route to 169.254.169.254 is lost on AWS and GCE when HNS makes a network",
-        "not visible in the API",
+        "not visible in the API; WN1105 says that it may be",
     ),
     (
         "The cloud's firewalls must let UDP 4789 through; MAC spoofing must be allowed on hypervisors",
-        "not visible in the API",
+        "not visible in the API; WN1107 and WN1108 say that they must",
     ),
     (
         "The flag of the CNI plugin that keeps NAT off the host's subnet",

@@ -169,7 +169,7 @@ async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -
     let events = told(&stage).await?;
     ensure!((2..=3).contains(&events.len()), "{events:#?}");
     ensure!(
-        events[0].0 == "Warning" && events[0].1.starts_with("WN1050 Windows Nodes: win-0"),
+        events[0].0 == "Warning" && events[0].1.starts_with("WN1050 Windows nodes: win-0"),
         "{events:#?}"
     );
     ensure!(

@@ -169,7 +169,7 @@ type Case = (
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn table() -> Vec<Case> {
     const DEFAULT_FELIX: &str = "FelixConfiguration default";
-    const NODES: &str = "Windows Nodes";
+    const NODES: &str = "Windows nodes";
     vec![
         (
             "WN1001",

@@ -86,6 +86,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         endpoints::RULES,
         agent::RULES,
         daemon_sets::RULES,
+        platform::RULES,
     ];
     TABLE.iter().copied().flatten()
 }
@@ -107,7 +108,6 @@ pub struct Advisory {
 pub fn advise(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Advisory> {
     let cluster = Cluster::of(spec, observed);
     let mut found: Vec<_> = rules().flat_map(|rule| of_rule(rule, &cluster)).collect();
-    found.extend(platform::advise(spec, observed));
     found.sort_by(|a, b| key(a).cmp(&key(b)));
     found
 }

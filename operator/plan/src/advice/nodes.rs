@@ -5,7 +5,7 @@ use wn_api::status::Severity;
 use super::{Cluster, Hit, Rule};
 use crate::observed::Misplaced;
 
-const NODES: &str = "Windows Nodes";
+const NODES: &str = "Windows nodes";
 const LIMITATIONS: &str = "tigera/docs windows-calico/limitations.mdx";
 
 pub const RULES: &[Rule] = &[

@@ -1,138 +1,230 @@
 //! What a platform asks of Windows nodes that no API object shows, and what it does not support: `WN1101` and on.
 
-use wn_api::spec::{NetworkType, Platform, WindowsNodeConfigSpec};
+use wn_api::spec::{NetworkType, Platform};
 use wn_api::status::Severity;
 
-use super::Advisory;
-use crate::observed::Observed;
+use super::{Cluster, Hit, Rule};
 use crate::platform::{self, LIMITATIONS, name, objection};
 use crate::version::Version;
 
+const NODES: &str = "Windows nodes";
 const REQUIREMENTS: &str =
     "https://docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico/requirements";
-const NODE_SERVICE: &str = "Calico node/windows-packaging/CalicoWindows/node/node-service.ps1";
 
-pub fn advise(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Advisory> {
-    let mut all = Vec::new();
-    if let Some(found) = platform::of(spec, observed) {
-        let (type_, platform) = (spec.network.type_, found.platform);
-        if spec.platform.accept_unsupported {
-            all.extend(accepted(type_, platform));
-        }
-        all.extend(managed(platform));
-        all.extend(machines(type_, platform));
-    }
-    all.extend(untested(observed));
-    all.extend(bgp(spec.network.type_, observed));
-    all
-}
-
-fn nodes(code: &'static str, severity: Severity, message: String, source: &'static str) -> Advisory {
-    Advisory {
-        code,
-        severity,
-        object: "Windows nodes".to_owned(),
-        field: None,
-        message,
-        source,
-    }
-}
-
-/// A refusal that the user overruled.
-fn accepted(type_: NetworkType, platform: Platform) -> Option<Advisory> {
-    Some(Advisory {
+pub const RULES: &[Rule] = &[
+    Rule {
         code: "WN1101",
         severity: Severity::Warning,
-        object: "WindowsNodeConfig default".to_owned(),
-        field: Some("spec.platform.acceptUnsupported"),
-        message: format!("{}; the object says to go on", objection(platform, type_)?),
+        title: "A refusal is overruled",
+        limit: "Calico for Windows does not support the platform, or not with this network type, and the object says to go on.",
+        reads: "spec.platform.acceptUnsupported of the WindowsNodeConfig; what gives the platform away",
+        mend: "the object says to go on all the same",
         source: LIMITATIONS,
-    })
+        check: accepted,
+    },
+    Rule {
+        code: "WN1102",
+        severity: Severity::Warning,
+        title: "kube-proxy of EKS may run without DSR",
+        limit: "Without direct server return, connections to a ClusterIP come from the node's address, and network policy that selects \
+                their sources is not enforced.",
+        reads: "what gives the platform away: EKS",
+        mend: "check --enable-dsr in the bootstrap's -KubeProxyExtraArgs",
+        source: LIMITATIONS,
+        check: eks,
+    },
+    Rule {
+        code: "WN1103",
+        severity: Severity::Warning,
+        title: "Not for production on EKS",
+        limit: "Calico for Windows on EKS is not for production.",
+        reads: "what gives the platform away: EKS",
+        mend: "keep production off these nodes, or know why not",
+        source: LIMITATIONS,
+        check: eks_production,
+    },
+    Rule {
+        code: "WN1104",
+        severity: Severity::Info,
+        title: "AKS must be created for Calico's policy",
+        limit: "Calico's network policy works on Windows nodes of AKS only if the cluster was created with it and with Azure CNI.",
+        reads: "what gives the platform away: AKS",
+        mend: "create the cluster with network policy calico and Azure CNI",
+        source: REQUIREMENTS,
+        check: aks,
+    },
+    Rule {
+        code: "WN1105",
+        severity: Severity::Info,
+        title: "The route to the metadata service may be lost",
+        limit: "Making the HNS switch takes the route to the metadata service 169.254.169.254; Calico's agent puts it back when it starts.",
+        reads: "what gives the platform away: AWS, GCE; spec.network.type of the WindowsNodeConfig",
+        mend: "check from a pod that needs credentials of its instance",
+        source: "Calico node/windows-packaging/CalicoWindows/node/node-service.ps1",
+        check: metadata,
+    },
+    Rule {
+        code: "WN1106",
+        severity: Severity::Warning,
+        title: "AWS' source/destination check",
+        limit: "EC2 drops packets with addresses of pods, which network types without an overlay send as they are; Felix' awsSrcDstCheck \
+                switches the check off on Linux nodes only.",
+        reads: "what gives the platform away: AWS; spec.network.type of the WindowsNodeConfig",
+        mend: "switch the source/destination check off on each Windows instance",
+        source: REQUIREMENTS,
+        check: source_check,
+    },
+    Rule {
+        code: "WN1107",
+        severity: Severity::Info,
+        title: "Hypervisors and MAC addresses",
+        limit: "Without an overlay, pods have MAC addresses of their own, which a hypervisor may keep from leaving a virtual machine.",
+        reads: "what gives the platform away: on-premises; spec.network.type of the WindowsNodeConfig",
+        mend: "if packets of pods do not leave a virtual machine, allow MAC address spoofing on its adapter (Hyper-V: Set-VMNetworkAdapter \
+               -MacAddressSpoofing On; vSphere: forged transmits)",
+        source: "https://learn.microsoft.com/en-us/virtualization/windowscontainers/kubernetes/common-problems",
+        check: spoofing,
+    },
+    Rule {
+        code: "WN1108",
+        severity: Severity::Info,
+        title: "The cloud's firewall and VXLAN",
+        limit: "An overlay needs UDP 4789 between all nodes, Linux and Windows.",
+        reads: "what gives the platform away: AWS, GCE, Azure, DigitalOcean; spec.network.type of the WindowsNodeConfig",
+        mend: "let UDP 4789 through between all nodes in the cloud's firewall rules",
+        source: REQUIREMENTS,
+        check: firewall,
+    },
+    Rule {
+        code: "WN1109",
+        severity: Severity::Warning,
+        title: "Kubernetes is newer than the operator",
+        limit: "This version of the operator was not tested against the API server's minor version.",
+        reads: "version of the API server",
+        mend: "use a version of the operator that knows this minor; until then it works on as it is",
+        source: "README.md, Compatibility",
+        check: untested,
+    },
+    Rule {
+        code: "WN1110",
+        severity: Severity::Info,
+        title: "BGP needs the role RemoteAccess",
+        limit: "BGP on Windows is done by the role RemoteAccess with Routing; without it, or its service, confd stops.",
+        reads: "spec.network.type of the WindowsNodeConfig",
+        mend: "install it on each Windows node (Install-WindowsFeature RemoteAccess, Routing; Install-RemoteAccess -VpnType RoutingOnly)",
+        source: REQUIREMENTS,
+        check: remote_access,
+    },
+    Rule {
+        code: "WN1111",
+        severity: Severity::Error,
+        title: "A release of Calico without BGP on Windows",
+        limit: "From v3.30.3 until v3.31.5 and v3.32 Calico configures no BGP on Windows nodes, so that no route to their pods is announced.",
+        reads: "ClusterInformation `default` spec.calicoVersion; spec.network.type of the WindowsNodeConfig",
+        mend: "upgrade to v3.31.5, v3.32 or later",
+        source: "projectcalico/calico#11714, mended by #12063 and #11748; rancher/rke2#9286",
+        check: no_bgp,
+    },
+];
+
+fn platform(cluster: &Cluster) -> Option<Platform> {
+    Some(platform::of(cluster.spec, cluster.observed)?.platform)
 }
 
-/// Managed clusters, whose kube-proxy and CNI plugin are the platform's.
-fn managed(platform: Platform) -> Vec<Advisory> {
-    match platform {
-        Platform::Eks => vec![
-            nodes(
-                "WN1102",
-                Severity::Warning,
-                "the kube-proxy of EKS's node images may run without DSR: connections to a ClusterIP then come from the node's address, \
-                 and network policy that selects their sources is not enforced; check --enable-dsr in the bootstrap's \
-                 -KubeProxyExtraArgs"
-                    .to_owned(),
-                LIMITATIONS,
-            ),
-            nodes(
-                "WN1103",
-                Severity::Warning,
-                "Calico for Windows on EKS is not for production".to_owned(),
-                LIMITATIONS,
-            ),
-        ],
-        Platform::Aks => vec![nodes(
-            "WN1104",
-            Severity::Info,
-            "Calico's network policy works on Windows nodes of AKS only if the cluster was created with it and with Azure CNI".to_owned(),
-            REQUIREMENTS,
-        )],
-        _ => Vec::new(),
-    }
+/// One hit for all Windows nodes.
+fn nodes(message: Option<String>) -> Vec<Hit> {
+    let hit = |message| Hit {
+        object: NODES.to_owned(),
+        field: None,
+        message,
+    };
+    message.map(hit).into_iter().collect()
 }
 
-/// What the machines must allow; a firewall and a hypervisor are in no API object.
-fn machines(type_: NetworkType, platform: Platform) -> Vec<Advisory> {
-    let mut all = Vec::new();
-    let switch = type_ != NetworkType::CloudProvider;
-    if switch && matches!(platform, Platform::Aws | Platform::Gce) {
+fn accepted(cluster: &Cluster) -> Vec<Hit> {
+    let network = cluster.spec.network.type_;
+    let objection = platform(cluster)
+        .filter(|_| cluster.spec.platform.accept_unsupported)
+        .and_then(|p| objection(p, network));
+    objection
+        .map(|what| {
+            Hit::new(
+                "WindowsNodeConfig default",
+                "spec.platform.acceptUnsupported",
+                what,
+            )
+        })
+        .into_iter()
+        .collect()
+}
+
+fn eks(cluster: &Cluster) -> Vec<Hit> {
+    let it = platform(cluster).filter(|p| *p == Platform::Eks);
+    nodes(it.map(|_| {
+        "the kube-proxy of EKS's node images may run without DSR, which hides the sources of connections to a \
+         ClusterIP from network policy"
+            .to_owned()
+    }))
+}
+
+fn eks_production(cluster: &Cluster) -> Vec<Hit> {
+    let it = platform(cluster).filter(|p| *p == Platform::Eks);
+    nodes(it.map(|_| "Calico for Windows on EKS is not for production".to_owned()))
+}
+
+fn aks(cluster: &Cluster) -> Vec<Hit> {
+    let it = platform(cluster).filter(|p| *p == Platform::Aks);
+    nodes(it.map(|_| {
+        "Calico's network policy works on Windows nodes of AKS only if the cluster was created for it"
+            .to_owned()
+    }))
+}
+
+fn metadata(cluster: &Cluster) -> Vec<Hit> {
+    let switch = cluster.spec.network.type_ != NetworkType::CloudProvider;
+    let it = platform(cluster).filter(|p| switch && matches!(p, Platform::Aws | Platform::Gce));
+    nodes(it.map(|p| {
+        format!(
+            "the route to the metadata service 169.254.169.254 of {} is lost until Calico's agent puts it back",
+            name(p)
+        )
+    }))
+}
+
+fn source_check(cluster: &Cluster) -> Vec<Hit> {
+    let type_ = cluster.spec.network.type_;
+    let it = platform(cluster).filter(|p| bridged(type_) && *p == Platform::Aws);
+    it.map(|_| {
         let message = format!(
-            "making the HNS switch takes the route to the metadata service 169.254.169.254 of {}; Calico's agent puts it back when it \
-             starts: check from a pod that needs credentials of its instance",
-            name(platform)
-        );
-        all.push(nodes("WN1105", Severity::Info, message, NODE_SERVICE));
-    }
-    if bridged(type_) && platform == Platform::Aws {
-        all.push(Advisory {
-            code: "WN1106",
-            severity: Severity::Warning,
-            object: "FelixConfiguration default".to_owned(),
-            field: Some("spec.awsSrcDstCheck"),
-            message: format!(
-                "EC2 drops packets with addresses of pods, which {} sends as they are: switch the source/destination check off on each \
-                 Windows instance; awsSrcDstCheck does so on Linux nodes only",
-                type_.as_str()
-            ),
-            source: REQUIREMENTS,
-        });
-    }
-    if bridged(type_) && platform == Platform::OnPremises {
-        let message = format!(
-            "{}: if packets of pods do not leave a virtual machine, allow MAC address spoofing on its adapter (Hyper-V: Set-VMNetworkAdapter \
-             -MacAddressSpoofing On; vSphere: forged transmits)",
+            "EC2 drops packets with addresses of pods, which {} sends as they are",
             type_.as_str()
         );
-        all.push(nodes(
-            "WN1107",
-            Severity::Info,
-            message,
-            "https://learn.microsoft.com/en-us/virtualization/windowscontainers/kubernetes/common-problems",
-        ));
-    }
+        Hit::new("FelixConfiguration default", "spec.awsSrcDstCheck", message)
+    })
+    .into_iter()
+    .collect()
+}
+
+fn spoofing(cluster: &Cluster) -> Vec<Hit> {
+    let type_ = cluster.spec.network.type_;
+    let it = platform(cluster).filter(|p| bridged(type_) && *p == Platform::OnPremises);
+    nodes(it.map(|_| {
+        format!(
+            "with {} pods have MAC addresses of their own, which a hypervisor may hold back",
+            type_.as_str()
+        )
+    }))
+}
+
+fn firewall(cluster: &Cluster) -> Vec<Hit> {
     let clouds = [
         Platform::Aws,
         Platform::Gce,
         Platform::Azure,
         Platform::DigitalOcean,
     ];
-    if overlay(type_) && clouds.contains(&platform) {
-        let message = format!(
-            "the firewall rules of {} must let UDP 4789 through between all nodes, Linux and Windows",
-            name(platform)
-        );
-        all.push(nodes("WN1108", Severity::Info, message, REQUIREMENTS));
-    }
-    all
+    let it = platform(cluster).filter(|p| overlay(cluster.spec.network.type_) && clouds.contains(p));
+    nodes(it.map(|p| format!("the overlay needs UDP 4789 through the firewall of {}", name(p))))
 }
 
 /// HNS network of type L2Bridge.
@@ -147,49 +239,40 @@ fn overlay(type_: NetworkType) -> bool {
     matches!(type_, NetworkType::CalicoVxlan | NetworkType::FlannelVxlan)
 }
 
-fn untested(observed: &Observed) -> Option<Advisory> {
-    Some(Advisory {
-        code: "WN1109",
-        severity: Severity::Warning,
+fn untested(cluster: &Cluster) -> Vec<Hit> {
+    let found = platform::untested(cluster.observed);
+    let hit = |message| Hit {
         object: "API server".to_owned(),
         field: None,
-        message: format!(
-            "{}: it works on as it is, use a version of the operator that knows this minor",
-            platform::untested(observed)?
-        ),
-        source: "README.md, Compatibility",
-    })
+        message,
+    };
+    found.map(hit).into_iter().collect()
 }
 
-fn bgp(type_: NetworkType, observed: &Observed) -> Vec<Advisory> {
-    if type_ != NetworkType::CalicoBgp {
-        return Vec::new();
-    }
-    let role = nodes(
-        "WN1110",
-        Severity::Info,
-        "each Windows node needs the role RemoteAccess with Routing (Install-WindowsFeature RemoteAccess, Routing; Install-RemoteAccess \
-         -VpnType RoutingOnly), and its service running: confd stops without it, and the API does not show it"
-            .to_owned(),
-        REQUIREMENTS,
-    );
-    let version = observed.calico.cluster_information.as_ref();
-    let version = version.and_then(|c| c.calico_version.parse().ok());
-    let broken = version.filter(no_bgp_on_windows).map(|version| Advisory {
-        code: "WN1111",
-        severity: Severity::Error,
-        object: "ClusterInformation default".to_owned(),
-        field: Some("spec.calicoVersion"),
-        message: format!(
-            "Calico {version} configures no BGP on Windows nodes, so no route to their pods is announced: upgrade to v3.31.5, v3.32 or later"
-        ),
-        source: "https://github.com/projectcalico/calico/issues/11714",
-    });
-    std::iter::once(role).chain(broken).collect()
+fn remote_access(cluster: &Cluster) -> Vec<Hit> {
+    let bgp = cluster.spec.network.type_ == NetworkType::CalicoBgp;
+    nodes(bgp.then(|| {
+        "each Windows node needs the role RemoteAccess with Routing and its service, which the API does not show"
+            .to_owned()
+    }))
+}
+
+fn no_bgp(cluster: &Cluster) -> Vec<Hit> {
+    let bgp = cluster.spec.network.type_ == NetworkType::CalicoBgp;
+    let broken = cluster
+        .calico_version()
+        .filter(|version| bgp && lacks_bgp(version));
+    broken
+        .map(|version| {
+            let message = format!("Calico {version} announces no route to pods on Windows nodes");
+            Hit::new("ClusterInformation default", "spec.calicoVersion", message)
+        })
+        .into_iter()
+        .collect()
 }
 
 /// From v3.30.3 (calico#11714, rke2#9286) until it was mended in v3.31.5 (calico#12063) and v3.32 (calico#11748).
-fn no_bgp_on_windows(version: &Version) -> bool {
+fn lacks_bgp(version: &Version) -> bool {
     matches!(
         (version.major, version.minor, version.patch),
         (3, 30, 3..) | (3, 31, ..5)

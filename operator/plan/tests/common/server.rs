@@ -109,7 +109,11 @@ impl Store {
 
     /// An object as the API server would give it.
     pub fn json(&self, kind: ConfigKind, name: &str) -> Option<Value> {
-        Some(self.objects.get(&(kind, name.to_owned()))?.json(kind, name, self.etcd))
+        Some(
+            self.objects
+                .get(&(kind, name.to_owned()))?
+                .json(kind, name, self.etcd),
+        )
     }
 
     pub fn delete(&mut self, kind: ConfigKind, name: &str) {
