@@ -3,9 +3,7 @@
 use std::fmt;
 
 use wn_api::names::{CALICO_MINORS, KUBERNETES_MINORS};
-use wn_api::spec::{
-    Datastore, DatastoreType, Etcd, EtcdSecret, NetworkType, Platform, WindowsNodeConfigSpec,
-};
+use wn_api::spec::{DatastoreType, NetworkType, Platform, WindowsNodeConfigSpec};
 
 use crate::network::{self, CalicoRole};
 use crate::node::builds::{BUILDS, FLOORS, Fit, Need};
