@@ -146,6 +146,27 @@ pub fn theirs(stage: &Stage) -> Api<DynamicObject> {
     Api::namespaced_with(stage.client.clone(), THEIRS, &resource)
 }
 
+/// Has one pod of the agent in a namespace take its time to end, as one on a slow node does; its name.
+pub async fn hold_a_pod(stage: &Stage, namespace: &str) -> Result<String> {
+    let label = format!("k8s-app={AGENT}");
+    let list = ["get", "pods", "-n", namespace, "-l", &label, "-o", "name"];
+    let pods = stage.cluster.kubectl(&list).await?;
+    let pod = pods.lines().next().unwrap_or_default().to_owned();
+    finalizers(stage, namespace, &pod, json!(["lab.example/slow"])).await?;
+    Ok(pod)
+}
+
+pub async fn let_go(stage: &Stage, namespace: &str, pod: &str) -> Result<()> {
+    finalizers(stage, namespace, pod, Value::Null).await
+}
+
+async fn finalizers(stage: &Stage, namespace: &str, pod: &str, list: Value) -> Result<()> {
+    let patch = json!({"metadata": {"finalizers": list}}).to_string();
+    let line = ["patch", pod, "-n", namespace, "--type=merge", "-p", &patch];
+    stage.cluster.kubectl(&line).await?;
+    Ok(())
+}
+
 /// Watches every pod of an agent, and remembers nodes that had pods of two agents at once.
 pub struct Witness {
     seen: Arc<Mutex<Seen>>,

@@ -4,6 +4,7 @@ use anyhow::{Result, ensure};
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use wn_e2e::control_plane::CalicoApi;
+use wn_e2e::operator::NAME;
 use wn_e2e::stage::{Stage, minimal};
 
 use crate::support::*;
@@ -34,7 +35,20 @@ async fn ours_runs() -> Result<(Stage, wn_e2e::tigera::Tigera, Witness)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn ours_theirs_ours() -> Result<()> {
     let (stage, _tigera, witness) = ours_runs().await?;
+    let held = hold_a_pod(&stage, NAME).await?;
     stage.apply(spec("Enforce")).await?;
+    stage
+        .condition_says(
+            "CalicoConfigured",
+            "False",
+            "WaitingForPrecondition",
+            &["windowsDataplane waits until the last pod of our DaemonSet calico-node-windows is gone"],
+        )
+        .await?;
+    stage.quiet().await?;
+    ensure!(installation(&stage).await?["calicoNetwork"]["windowsDataplane"] == "Disabled");
+    ensure!(!theirs_exists(&stage).await?);
+    let_go(&stage, NAME, &held).await?;
     stage
         .condition_says(
             "NodeAgentAvailable",
@@ -62,7 +76,22 @@ async fn ours_theirs_ours() -> Result<()> {
     stage.condition("Stalled", "True", "AgentsOverlap").await?;
     ensure!(theirs_exists(&stage).await?, "we never delete theirs");
     ensure!(stage.daemon_set(AGENT).await?.is_null(), "ours waits");
+    let held = hold_a_pod(&stage, THEIRS).await?;
     theirs(&stage).delete(AGENT, &DeleteParams::background()).await?;
+    stage
+        .condition_says(
+            "NodeAgentAvailable",
+            "False",
+            "WaitingForPrecondition",
+            &["waits until the last pod of DaemonSet calico-system/calico-node-windows is gone"],
+        )
+        .await?;
+    stage.quiet().await?;
+    ensure!(
+        stage.daemon_set(AGENT).await?.is_null(),
+        "ours waits for the last of theirs"
+    );
+    let_go(&stage, THEIRS, &held).await?;
     stage.ready().await?;
     ensure!(!stage.daemon_set(AGENT).await?.is_null());
     witness.swears()
