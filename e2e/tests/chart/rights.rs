@@ -123,8 +123,8 @@ fn nobody_may_do_everything() -> Result<()> {
     Ok(())
 }
 
-/// The operator writes to two Calico objects by name, to pools, to Nodes its condition and taint, and to what
-/// is its own.
+/// The operator writes to two Calico objects by name, to pools, to flannel's configuration, to Nodes its condition and
+/// taint, and to what is its own.
 #[test]
 fn operator_writes_only_what_it_manages() -> Result<()> {
     let rights = grants(&render(&[])?);
@@ -148,7 +148,12 @@ fn operator_writes_only_what_it_manages() -> Result<()> {
         .any(|resource| what.contains(&format!(" {resource}")) && what.contains("projectcalico.org "))
             || what.contains(".windowsnode.dev ")
             || what.ends_with(" events.events.k8s.io *")
-            || ["patch nodes. *", "patch nodes/status. *"].contains(what)
+            || [
+                "patch nodes. *",
+                "patch nodes/status. *",
+                "patch configmaps. kube-flannel-cfg",
+            ]
+            .contains(what)
     };
     let other: Vec<_> = writes.iter().filter(|what| !allowed(what)).collect();
     assert!(!writes.is_empty() && other.is_empty(), "{other:?}");

@@ -243,7 +243,9 @@ fn accounts_of_the_daemon_sets_keep_their_names() -> Result<()> {
             "mine",
             "calico-node-windows",
             "calico-cni-plugin",
-            "kube-proxy-windows"
+            "kube-proxy-windows",
+            "kube-flannel-windows",
+            "static-routes-windows"
         ]
         .into()
     );
