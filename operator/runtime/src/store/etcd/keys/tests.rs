@@ -26,6 +26,42 @@ fn entries() -> Vec<(String, String)> {
     entries.map(|e| (e.key, e.value.get().to_owned())).collect()
 }
 
+/// The whole dump, with what was left out of the fixture, where it is at hand.
+#[test]
+fn reads_all_that_real_calico_wrote() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/calico-objects/etcd/calico-keys.jsonl"
+    );
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    for line in text.lines() {
+        let entry: Entry = serde_json::from_str(line).unwrap();
+        let Some((topic, name)) = place(PREFIX, &entry.key) else {
+            let ignored = ["/handle/", "/tiers/"];
+            assert!(
+                ignored.iter().any(|part| entry.key.contains(part)),
+                "{}",
+                entry.key
+            );
+            continue;
+        };
+        let kv = KeyValue {
+            key: entry.key.clone().into_bytes(),
+            value: entry.value.get().into(),
+            ..KeyValue::default()
+        };
+        let read = object(topic, &name, &kv).unwrap();
+        assert!(
+            read["spec"].is_object() && read["metadata"]["name"] == name,
+            "{read}"
+        );
+        if let Topic::Calico(kind) = topic {
+            assert_eq!(key(PREFIX, kind, &name), entry.key);
+            assert!(!CalicoObject::read(kind, &read).spec.is_empty(), "{read}");
+        }
+    }
+}
+
 fn value(key: &str) -> String {
     entries().into_iter().find(|(known, _)| known == key).unwrap().1
 }
