@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use wn_api::names::kube_proxy as names;
 
-use super::services::{LOCAL_PODS, REMOTE_BLOCK};
+use super::services::{LOCAL_PODS, REMOTE_BLOCK, Services};
 use crate::control_plane::{ClusterOptions, NodeSpec};
 use crate::hns::{Hns, RemoteNode, WindowsBuild};
 use crate::operator::NAME;
@@ -17,9 +17,11 @@ use crate::stage::Stage;
 use crate::windows::{Release, Rendered, StartScript, WindowsHost};
 
 pub const NODE: &str = "windows-0";
+/// A node whose address is not this machine's.
+pub const ELSEWHERE: &str = "windows-1";
 /// The node's block, the tunnel's address in it, and the first node of the cluster, which is a Linux node.
 const BLOCK: &str = "10.244.1.0/26";
-const TUNNEL: &str = "10.244.1.2";
+pub(super) const TUNNEL: &str = "10.244.1.2";
 const LINUX_NODE: &str = "172.20.0.1";
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -49,6 +51,7 @@ pub struct Scene {
     pub host: WindowsHost,
     pub network: Network,
     pub node_ip: IpAddr,
+    pub services: Services,
     kubeconfig: PathBuf,
     runs: AtomicU32,
 }
@@ -63,14 +66,17 @@ impl Scene {
         let stage = Stage::play(options).await?;
         let node = NodeSpec::windows(NODE).internal_ip(node_ip.to_string());
         stage.cluster.add_node(node).await?;
+        stage.cluster.add_node(NodeSpec::windows(ELSEWHERE)).await?;
         // With the rights of the chart's ServiceAccount, as on the node.
         let kubeconfig = stage
             .cluster
             .token_kubeconfig(NAME, names::SERVICE_ACCOUNT)
             .await?;
         with_windows_paths(&kubeconfig)?;
+        let services = Services::create(&stage).await?;
         Ok(Self {
             stage,
+            services,
             host: host.clone(),
             network,
             node_ip,
