@@ -9,11 +9,12 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use wn_api::names::kube_proxy as names;
 
+use super::api_version::ApiVersion;
 use super::services::{LOCAL_PODS, REMOTE_BLOCK, Services};
 use crate::control_plane::{ClusterOptions, NodeSpec};
 use crate::hns::{Hns, RemoteNode, WindowsBuild};
-use crate::operator::NAME;
-use crate::stage::Stage;
+use crate::operator::{NAME, Operator};
+use crate::stage::{LIMIT, Stage};
 use crate::windows::{Release, Rendered, StartScript, WindowsHost};
 
 pub const NODE: &str = "windows-0";
@@ -46,8 +47,10 @@ pub enum Dsr {
     Disabled,
 }
 
+/// Field order is drop order: the operator ends before the way to its API server.
 pub struct Scene {
     pub stage: Stage,
+    api_version: ApiVersion,
     pub host: WindowsHost,
     pub network: Network,
     pub node_ip: IpAddr,
@@ -63,7 +66,8 @@ impl Scene {
             ..ClusterOptions::default()
         };
         let node_ip = WindowsHost::address()?;
-        let stage = Stage::play(options).await?;
+        let mut stage = Stage::set(options).await?;
+        let api_version = start(&mut stage).await?;
         let node = NodeSpec::windows(NODE).internal_ip(node_ip.to_string());
         stage.cluster.add_node(node).await?;
         stage.cluster.add_node(NodeSpec::windows(ELSEWHERE)).await?;
@@ -76,6 +80,7 @@ impl Scene {
         let services = Services::create(&stage).await?;
         Ok(Self {
             stage,
+            api_version,
             services,
             host: host.clone(),
             network,
@@ -91,6 +96,8 @@ impl Scene {
             Dsr::Auto => "Auto",
             Dsr::Disabled => "Disabled",
         };
+        // A cluster of that minor.
+        self.api_version.set(&format!("v{}", release.version));
         self.apply(json!({"version": format!("v{}", release.version), "dsr": dsr}))
             .await?;
         self.stage
@@ -150,6 +157,16 @@ impl Scene {
         fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
         Ok(folder)
     }
+}
+
+/// The operator, with a way to its API server that may change its version.
+async fn start(stage: &mut Stage) -> Result<ApiVersion> {
+    let direct = stage.cluster.token_kubeconfig(NAME, NAME).await?;
+    let (api_version, kubeconfig) = ApiVersion::start(&direct, stage.cluster.kubernetes_version()).await?;
+    let mut operator = Operator::run_with(&stage.cluster, &kubeconfig).await?;
+    operator.wait_ready(LIMIT).await?;
+    stage.operator = Some(operator);
+    Ok(api_version)
 }
 
 /// Without a drive a path is a relative one on Windows.

@@ -23,6 +23,7 @@ mod kube_proxy;
 mod mishaps;
 mod node;
 mod pod_status;
+mod seen;
 mod selector;
 
 use std::sync::Arc;
