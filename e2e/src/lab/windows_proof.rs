@@ -38,10 +38,11 @@ pub async fn windows_proof(options: &ProofOptions, say: &dyn Fn(&str)) -> Result
     };
     let mut releases = Release::all()?;
     releases.retain(|release| options.minor.is_empty() || options.minor.contains(&release.minor));
-    let suite = Suite::set(&host).await?;
+    let mut suite = Suite::set(&host).await?;
     let mut all = Vec::new();
     for release in releases {
         say(&format!("kube-proxy {}…", release.version));
+        suite.enter(&release).await?;
         all.push(find_out(&suite, release, options.quick).await?);
     }
     if options.record {

@@ -51,6 +51,8 @@ pub enum Dsr {
 pub struct Scene {
     pub stage: Stage,
     api_version: ApiVersion,
+    /// Kubeconfig through that.
+    operators_way: PathBuf,
     pub host: WindowsHost,
     pub network: Network,
     pub node_ip: IpAddr,
@@ -66,8 +68,10 @@ impl Scene {
             ..ClusterOptions::default()
         };
         let node_ip = WindowsHost::address()?;
-        let mut stage = Stage::set(options).await?;
-        let api_version = start(&mut stage).await?;
+        let stage = Stage::set(options).await?;
+        let direct = stage.cluster.token_kubeconfig(NAME, NAME).await?;
+        let (api_version, operators_way) =
+            ApiVersion::start(&direct, stage.cluster.kubernetes_version()).await?;
         let node = NodeSpec::windows(NODE).internal_ip(node_ip.to_string());
         stage.cluster.add_node(node).await?;
         stage.cluster.add_node(NodeSpec::windows(ELSEWHERE)).await?;
@@ -81,6 +85,7 @@ impl Scene {
         Ok(Self {
             stage,
             api_version,
+            operators_way,
             services,
             host: host.clone(),
             network,
@@ -90,14 +95,22 @@ impl Scene {
         })
     }
 
+    /// Makes it a cluster of that release. The operator asks for the version once, so it is started anew.
+    pub async fn enter(&mut self, release: &Release) -> Result<()> {
+        self.stage.kill();
+        self.api_version.set(&format!("v{}", release.version));
+        let mut operator = Operator::run_with(&self.stage.cluster, &self.operators_way).await?;
+        operator.wait_ready(LIMIT).await?;
+        self.stage.operator = Some(operator);
+        Ok(())
+    }
+
     /// What the operator renders for a release.
     pub async fn rendered(&self, release: &Release, dsr: Dsr) -> Result<Rendered> {
         let dsr = match dsr {
             Dsr::Auto => "Auto",
             Dsr::Disabled => "Disabled",
         };
-        // A cluster of that minor.
-        self.api_version.set(&format!("v{}", release.version));
         self.apply(json!({"version": format!("v{}", release.version), "dsr": dsr}))
             .await?;
         self.stage
@@ -157,16 +170,6 @@ impl Scene {
         fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
         Ok(folder)
     }
-}
-
-/// The operator, with a way to its API server that may change its version.
-async fn start(stage: &mut Stage) -> Result<ApiVersion> {
-    let direct = stage.cluster.token_kubeconfig(NAME, NAME).await?;
-    let (api_version, kubeconfig) = ApiVersion::start(&direct, stage.cluster.kubernetes_version()).await?;
-    let mut operator = Operator::run_with(&stage.cluster, &kubeconfig).await?;
-    operator.wait_ready(LIMIT).await?;
-    stage.operator = Some(operator);
-    Ok(api_version)
 }
 
 /// Without a drive a path is a relative one on Windows.

@@ -26,6 +26,11 @@ impl Suite {
         Ok(Self { vxlan, bgp })
     }
 
+    /// Before anything is asked about a release.
+    pub async fn enter(&mut self, release: &Release) -> Result<()> {
+        tokio::try_join!(self.vxlan.enter(release), self.bgp.enter(release)).map(drop)
+    }
+
     pub fn scene(&self, network: Network) -> &Scene {
         match network {
             Network::Vxlan => &self.vxlan,

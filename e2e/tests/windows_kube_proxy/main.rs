@@ -18,8 +18,9 @@ async fn kube_proxy_does_what_we_say_it_does() -> Result<()> {
     let Some(host) = WindowsHost::prepare("windows_kube_proxy", &|line| eprintln!("{line}"))? else {
         return Ok(());
     };
-    let suite = Suite::set(&host).await?;
+    let mut suite = Suite::set(&host).await?;
     for release in [Release::of(OLDEST)?, Release::newest()?] {
+        suite.enter(&release).await?;
         let program = build(&release).await?;
         for case in CASES.iter().filter(|case| !case.slow) {
             let found = suite.ask(&release, &program, case).await?;
