@@ -41,6 +41,19 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// The words without this machine's address.
+    fn of_any_machine(self, address: &str) -> Self {
+        match self {
+            Self::Exits { words, log } => Self::Exits {
+                words: words.replace(address, "<InternalIP>"),
+                log,
+            },
+            other => other,
+        }
+    }
+}
+
 const fn on(network: Network, name: &'static str, edit: fn(Vec<String>) -> Vec<String>) -> Condition {
     Condition {
         name,
@@ -151,7 +164,8 @@ impl Condition {
             rendered: &rendered,
             edit: self.edit,
         };
-        outcome(run.start_beside()?).await
+        let outcome = outcome(run.start_beside()?).await?;
+        Ok(outcome.of_any_machine(&scene.node_ip.to_string()))
     }
 }
 
