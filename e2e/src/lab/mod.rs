@@ -8,6 +8,7 @@ mod demo;
 mod down;
 mod hold;
 mod up;
+mod windows_proof;
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub use demo::demo;
 pub use down::down;
 pub use hold::hold;
 pub use up::up;
+pub use windows_proof::{ProofOptions, windows_proof};
 
 use crate::control_plane::{CalicoApi, ClusterOptions, paths};
 

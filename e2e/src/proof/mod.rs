@@ -4,12 +4,18 @@
 //! Invariant: what kube-proxy is given is read off the pod the operator had made; what it did is read from HNS,
 //! its exit and its log. Nothing here tells what should come out of it but the cases in `tests/windows_kube_proxy`.
 
+mod api_version;
+mod cases;
+mod conditions;
+mod expected;
 mod programmed;
+pub mod record;
 mod run;
 mod scene;
 mod services;
+mod suite;
 
-pub use programmed::Programmed;
-pub use run::Run;
-pub use scene::{Dsr, Network, Scene};
-pub use services::{LOCAL_PODS, REMOTE_BLOCK, Services};
+pub use cases::{CASES, Case};
+pub use conditions::{CONDITIONS, Condition, Outcome, termination_message};
+pub use scene::{NODE, Network, Scene};
+pub use suite::{Suite, build};

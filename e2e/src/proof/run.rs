@@ -24,10 +24,10 @@ impl Run<'_> {
         KubeProxy::start(self.with(&arguments, &logs)).await
     }
 
-    /// For a run that ends before it serves anything: it waits for no other.
-    pub fn start_to_fail(&self) -> Result<KubeProxy> {
+    /// Beside others: its health cannot be asked.
+    pub fn start_beside(&self) -> Result<KubeProxy> {
         let (arguments, logs) = (self.arguments(), self.scene.logs()?);
-        KubeProxy::start_to_fail(&self.with(&arguments, &logs))
+        KubeProxy::start_beside(&self.with(&arguments, &logs))
     }
 
     fn with<'b>(&'b self, arguments: &'b [String], logs: &'b Path) -> Start<'b> {

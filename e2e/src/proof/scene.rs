@@ -9,17 +9,20 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use wn_api::names::kube_proxy as names;
 
-use super::services::{LOCAL_PODS, REMOTE_BLOCK};
+use super::api_version::ApiVersion;
+use super::services::{LOCAL_PODS, REMOTE_BLOCK, Services};
 use crate::control_plane::{ClusterOptions, NodeSpec};
 use crate::hns::{Hns, RemoteNode, WindowsBuild};
-use crate::operator::NAME;
-use crate::stage::Stage;
+use crate::operator::{NAME, Operator};
+use crate::stage::{LIMIT, Stage};
 use crate::windows::{Release, Rendered, StartScript, WindowsHost};
 
 pub const NODE: &str = "windows-0";
+/// A node whose address is not this machine's.
+pub const ELSEWHERE: &str = "windows-1";
 /// The node's block, the tunnel's address in it, and the first node of the cluster, which is a Linux node.
 const BLOCK: &str = "10.244.1.0/26";
-const TUNNEL: &str = "10.244.1.2";
+pub(super) const TUNNEL: &str = "10.244.1.2";
 const LINUX_NODE: &str = "172.20.0.1";
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -44,11 +47,16 @@ pub enum Dsr {
     Disabled,
 }
 
+/// Field order is drop order: the operator ends before the way to its API server.
 pub struct Scene {
     pub stage: Stage,
+    api_version: ApiVersion,
+    /// Kubeconfig through that.
+    operators_way: PathBuf,
     pub host: WindowsHost,
     pub network: Network,
     pub node_ip: IpAddr,
+    pub services: Services,
     kubeconfig: PathBuf,
     runs: AtomicU32,
 }
@@ -60,23 +68,41 @@ impl Scene {
             ..ClusterOptions::default()
         };
         let node_ip = WindowsHost::address()?;
-        let stage = Stage::play(options).await?;
+        let stage = Stage::set(options).await?;
+        let direct = stage.cluster.token_kubeconfig(NAME, NAME).await?;
+        let (api_version, operators_way) =
+            ApiVersion::start(&direct, stage.cluster.kubernetes_version()).await?;
         let node = NodeSpec::windows(NODE).internal_ip(node_ip.to_string());
         stage.cluster.add_node(node).await?;
+        stage.cluster.add_node(NodeSpec::windows(ELSEWHERE)).await?;
         // With the rights of the chart's ServiceAccount, as on the node.
         let kubeconfig = stage
             .cluster
             .token_kubeconfig(NAME, names::SERVICE_ACCOUNT)
             .await?;
         with_windows_paths(&kubeconfig)?;
+        let services = Services::create(&stage).await?;
         Ok(Self {
             stage,
+            api_version,
+            operators_way,
+            services,
             host: host.clone(),
             network,
             node_ip,
             kubeconfig,
             runs: AtomicU32::new(0),
         })
+    }
+
+    /// Makes it a cluster of that release. The operator asks for the version once, so it is started anew.
+    pub async fn enter(&mut self, release: &Release) -> Result<()> {
+        self.stage.kill();
+        self.api_version.set(&format!("v{}", release.version));
+        let mut operator = Operator::run_with(&self.stage.cluster, &self.operators_way).await?;
+        operator.wait_ready(LIMIT).await?;
+        self.stage.operator = Some(operator);
+        Ok(())
     }
 
     /// What the operator renders for a release.

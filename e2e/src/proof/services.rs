@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::stage::Stage;
 
-pub const LOCAL_PODS: [&str; 2] = ["10.244.1.10", "10.244.1.11"];
-pub const REMOTE_BLOCK: &str = "10.244.2.0/24";
+pub(super) const LOCAL_PODS: [&str; 2] = ["10.244.1.10", "10.244.1.11"];
+pub(super) const REMOTE_BLOCK: &str = "10.244.2.0/24";
 const REMOTE_POD: &str = "10.244.2.10";
-const CROWD: usize = 200;
+pub(super) const CROWD: usize = 200;
 
 /// One Service: its name and what differs from the smallest.
 struct Service {
@@ -82,6 +82,32 @@ pub struct Services {
     found: Vec<Found>,
 }
 
+/// Endpoints that are not there for a while.
+#[must_use]
+pub(super) struct Gone {
+    slice: String,
+    endpoints: Value,
+}
+
+impl Gone {
+    pub(super) async fn back(&self, stage: &Stage) -> Result<()> {
+        self.patch(stage, &self.endpoints).await
+    }
+
+    async fn patch(&self, stage: &Stage, endpoints: &Value) -> Result<()> {
+        let patch = json!({"endpoints": endpoints}).to_string();
+        let words = [
+            "patch",
+            "endpointslice",
+            &self.slice,
+            "--type=merge",
+            "-p",
+            &patch,
+        ];
+        stage.cluster.kubectl(&words).await.map(drop)
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Found {
     name: String,
@@ -113,6 +139,25 @@ impl Services {
             }
         }
         Self::read(stage).await
+    }
+
+    /// Takes the pod on the other node away from a Service.
+    pub(super) async fn without_remote_pod(&self, stage: &Stage, service: &str) -> Result<Gone> {
+        let slice = format!("{service}-0");
+        let words = ["get", "endpointslice", &slice, "-o", "json"];
+        let endpoints =
+            serde_json::from_str::<Value>(&stage.cluster.kubectl(&words).await?)?["endpoints"].take();
+        let here = endpoints
+            .as_array()
+            .context("no endpoints")?
+            .iter()
+            .filter(|one| one["nodeName"] == super::scene::NODE);
+        let gone = Gone {
+            slice,
+            endpoints: endpoints.clone(),
+        };
+        gone.patch(stage, &here.cloned().collect()).await?;
+        Ok(gone)
     }
 
     async fn read(stage: &Stage) -> Result<Self> {

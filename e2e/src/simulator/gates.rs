@@ -1,73 +1,34 @@
-//! kube-proxy's feature gates by minor, as far as Windows nodes meet them
-//! (`pkg/features/kube_features.go` of each minor; the messages are those of
-//! `k8s.io/component-base/featuregate`, measured with the Windows binaries of 1.32 to 1.37).
+//! kube-proxy's feature gates by minor, as far as Windows nodes meet them. What a minor takes and refuses is in
+//! the record (`seen.rs`); here is how a list of gates is read.
 
-struct Gate {
-    name: &'static str,
-    /// First minor where it is on unless told otherwise.
-    on_from: u32,
-    /// First minor where it is locked to true.
-    locked_from: u32,
-    /// First minor that does not know it.
-    removed_in: u32,
-}
+use super::failure::{Kind, Verdict, refuse};
+use super::seen::{self, Stage};
 
-const GATES: &[Gate] = &[
-    // Removal in 1.38 is kubernetes/kubernetes#142125.
-    Gate {
-        name: "WinDSR",
-        on_from: 33,
-        locked_from: 34,
-        removed_in: 38,
-    },
-    Gate {
-        name: "WinOverlay",
-        on_from: 20,
-        locked_from: 34,
-        removed_in: u32::MAX,
-    },
-    Gate {
-        name: "IPv6DualStack",
-        on_from: 21,
-        locked_from: 23,
-        removed_in: 25,
-    },
-    Gate {
-        name: "WindowsHostProcessContainers",
-        on_from: 23,
-        locked_from: 26,
-        removed_in: 28,
-    },
-];
+/// First minor that does not know `WinDSR`: later than any that is recorded (kubernetes/kubernetes#142125).
+const NO_WIN_DSR: u32 = 38;
 
-/// Why kube-proxy of that minor would not take `gates` (`A=true,B=false`). Gates that are not in the
-/// table count as known: every component knows all of Kubernetes' gates.
-pub fn problem(gates: &str, minor: u32) -> Option<String> {
-    pairs(gates).find_map(|(name, value)| {
-        let gate = GATES.iter().find(|gate| gate.name == name);
-        if gate.is_some_and(|gate| minor >= gate.removed_in) {
-            return Some(format!("unrecognized feature gate: {name}"));
+/// Why kube-proxy of that minor would not take `gates` (`A=true,B=false`). Gates that are not in the record count as
+/// known: every component knows all of Kubernetes' gates.
+pub fn refused(gates: &str, minor: u32) -> Verdict {
+    pairs(gates).try_for_each(|(name, value)| {
+        let gone = name == "WinDSR" && minor >= NO_WIN_DSR;
+        let error = |why: String| refuse(true, Kind::Exit, why);
+        match value {
+            _ if gone => error(format!("failed complete: unrecognized feature gate: {name}")),
+            // The record has it of one gate.
+            None => seen::ends(minor, "a gate without value", Stage::Flags),
+            Some("true" | "false") => {
+                let condition = format!("{name}={}", value.unwrap_or_default());
+                seen::ends(minor, &condition, Stage::Flags)
+            }
+            Some(other) => error(format!("invalid value of {name}={other}, err: strconv.ParseBool")),
         }
-        let Some(value) = value else {
-            return Some(format!("missing bool value for {name}"));
-        };
-        if !["true", "false"].contains(&value) {
-            return Some(format!("invalid value of {name}={value}, err: strconv.ParseBool"));
-        }
-        let locked = gate.is_some_and(|gate| minor >= gate.locked_from);
-        (locked && value == "false")
-            .then(|| format!("cannot set feature gate {name} to false, feature is locked to true"))
     })
 }
 
-/// Is `name` on?
-pub fn enabled(gates: &str, name: &str, minor: u32) -> bool {
-    match pairs(gates).filter(|(gate, _)| *gate == name).last() {
-        Some((_, value)) => value == Some("true"),
-        None => GATES
-            .iter()
-            .any(|gate| gate.name == name && minor >= gate.on_from),
-    }
+/// The value given to a gate.
+pub fn named<'a>(gates: &'a str, name: &str) -> Option<&'a str> {
+    pairs(gates).filter(|(gate, _)| *gate == name).last()?.1
 }
 
 fn pairs(gates: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
@@ -103,19 +64,17 @@ mod tests {
                 34,
                 Some("cannot set feature gate WinOverlay to false, feature is locked to true"),
             ),
-            ("IPv6DualStack=true", 24, None),
             (
                 "IPv6DualStack=true",
-                25,
+                32,
                 Some("unrecognized feature gate: IPv6DualStack"),
             ),
-            ("WindowsHostProcessContainers=true", 27, None),
             (
                 "WindowsHostProcessContainers=true",
-                28,
+                32,
                 Some("unrecognized feature gate: WindowsHostProcessContainers"),
             ),
-            ("WinDSR", 36, Some("missing bool value for WinDSR")),
+            ("WinDSR", 36, Some("malformed pair, expect string=bool")),
             (
                 "WinDSR=on",
                 36,
@@ -123,21 +82,17 @@ mod tests {
             ),
             ("", 36, None),
         ] {
-            assert_eq!(problem(gates, minor).as_deref(), expected, "{gates} {minor}");
+            let refused = refused(gates, minor).err().map(|failure| failure.message);
+            match expected {
+                None => assert_eq!(refused, None, "{gates} {minor}"),
+                Some(text) => assert!(refused.unwrap_or_default().contains(text), "{gates} {minor}"),
+            }
         }
     }
 
     #[test]
-    fn defaults_by_minor() {
-        for (gates, name, minor, expected) in [
-            ("", "WinDSR", 32, false),
-            ("", "WinDSR", 33, true),
-            ("WinDSR=true", "WinDSR", 32, true),
-            ("WinDSR=false", "WinDSR", 33, false),
-            ("", "WinOverlay", 29, true),
-            ("WinOverlay=false", "WinOverlay", 29, false),
-        ] {
-            assert_eq!(enabled(gates, name, minor), expected, "{gates} {name} {minor}");
-        }
+    fn the_last_value_counts() {
+        assert_eq!(named("WinDSR=true,A=true,WinDSR=false", "WinDSR"), Some("false"));
+        assert_eq!(named("A=true", "WinDSR"), None);
     }
 }

@@ -1,12 +1,13 @@
 //! What keeps kube-proxy from starting on a Windows node: one small rule each, in the order the start
-//! script and then the program meet them. Messages are those of `pkg/proxy/winkernel/proxier.go` and
-//! `cmd/kube-proxy/app`; those said to be measured were seen from the Windows binary itself.
+//! script and then the program meet them. How the program ends is taken from the record of what the Windows
+//! binary of each minor was seen to do (`seen.rs`); the script cannot be run, its rules are read off it.
 
 use std::collections::BTreeMap;
 
 use super::containers::{Env, Resolved};
 use super::failure::{Kind, Verdict, api_endpoint, refuse};
 use super::gates;
+use super::seen::{self, Stage};
 
 /// Newest minor whose behaviour is known: what an image without a readable version is taken for.
 const NEWEST_MINOR: u32 = 37;
@@ -131,25 +132,15 @@ fn source_endpoint(input: &ProxyInput<'_>) -> Verdict {
     refuse(waits, Kind::Waits, "waiting for HNS endpoint Calico_ep")
 }
 
-/// `validateProxyModeWindows`, `pkg/proxy/apis/config/validation/validation.go`.
 fn proxy_mode(input: &ProxyInput<'_>) -> Verdict {
-    let mode = flag(input, "proxy-mode");
-    refuse(
-        !["", "kernelspace"].contains(&mode),
-        Kind::Exit,
-        format!(
-            "failed validate: KubeProxyConfiguration.ProxyMode: Invalid value: \"{mode}\": must be kernelspace or blank (blank means the most-available proxy [currently 'kernelspace'])"
-        ),
-    )
+    if ["", "kernelspace"].contains(&flag(input, "proxy-mode")) {
+        return Ok(());
+    }
+    seen::ends(input.minor, "proxy-mode iptables", Stage::Flags)
 }
 
 fn feature_gates(input: &ProxyInput<'_>) -> Verdict {
-    let problem = gates::problem(flag(input, "feature-gates"), input.minor);
-    refuse(
-        problem.is_some(),
-        Kind::Exit,
-        format!("failed complete: {}", problem.unwrap_or_default()),
-    )
+    gates::refused(flag(input, "feature-gates"), input.minor)
 }
 
 fn kubeconfig(input: &ProxyInput<'_>) -> Verdict {
@@ -157,7 +148,8 @@ fn kubeconfig(input: &ProxyInput<'_>) -> Verdict {
 }
 
 /// A name that the script takes from the environment and nobody put there is empty; kube-proxy then takes
-/// the host's name and waits for a Node of that name (measured: it waits for its Node object before HNS).
+/// the host's name, asks half a minute for a Node of that name, and goes on with the pods of no node (seen from
+/// every minor). Played as one that never gets ready.
 fn node_name(input: &ProxyInput<'_>) -> Verdict {
     let from_script = match &input.script {
         Script::Image => Some("NODENAME"),
@@ -179,36 +171,39 @@ fn node_name(input: &ProxyInput<'_>) -> Verdict {
     )
 }
 
-/// `NewProxier`: the gate is off by default up to 1.32.
+/// The gate is off by default up to 1.32.
 fn dsr_gate(input: &ProxyInput<'_>) -> Verdict {
-    let enabled = gates::enabled(flag(input, "feature-gates"), "WinDSR", input.minor);
-    refuse(
-        dsr(input) && !enabled,
-        Kind::Exit,
-        "WinDSR feature gate not enabled",
-    )
+    let condition = match gates::named(flag(input, "feature-gates"), "WinDSR") {
+        None => "WinDSR not named",
+        Some("true") => "WinDSR=true",
+        Some(_) => "WinDSR=false",
+    };
+    if dsr(input) {
+        seen::ends(input.minor, condition, Stage::Proxier)
+    } else {
+        Ok(())
+    }
 }
 
 /// `hcn.DsrSupported()`: in HNS from 1903 on, and in 17763 with the update of October 2020 (KB4580390).
 fn dsr_platform(input: &ProxyInput<'_>) -> Verdict {
-    refuse(
-        dsr(input) && !dsr_supported(input.kernel),
-        Kind::Exit,
-        "platform does not support feature Direct Server Return (DSR)",
-    )
+    if dsr(input) && !dsr_supported(input.kernel) {
+        seen::ends(input.minor, "HNS without DSR", Stage::Proxier)
+    } else {
+        Ok(())
+    }
 }
 
 fn overlay_gate(input: &ProxyInput<'_>) -> Verdict {
-    let enabled = gates::enabled(flag(input, "feature-gates"), "WinOverlay", input.minor);
-    let overlay = network_type(input) == Some(Network::Overlay);
-    refuse(
-        overlay && !enabled,
-        Kind::Exit,
-        "WinOverlay feature gate not enabled",
-    )
+    let off = gates::named(flag(input, "feature-gates"), "WinOverlay") == Some("false");
+    if off && network_type(input) == Some(Network::Overlay) {
+        seen::ends(input.minor, "WinOverlay=false", Stage::Proxier)
+    } else {
+        Ok(())
+    }
 }
 
-/// `NewProxier`: an overlay network without source VIP (kubernetes/kubernetes#78338). Only the script
+/// An overlay network needs one (kubernetes/kubernetes#78338). Only the script
 /// knows the address, so it has to look the endpoint up and to pass the flag.
 fn source_vip(input: &ProxyInput<'_>) -> Verdict {
     let given = !flag(input, "source-vip").is_empty();
@@ -225,7 +220,11 @@ fn source_vip(input: &ProxyInput<'_>) -> Verdict {
         Script::Missing(_) => false,
     };
     let overlay = network_type(input) == Some(Network::Overlay);
-    refuse(overlay && !given && !added, Kind::Exit, "source-vip flag not set")
+    if overlay && !given && !added {
+        seen::ends(input.minor, "no source VIP", Stage::Proxier)
+    } else {
+        Ok(())
+    }
 }
 
 /// By itself, or through a variable that holds the name.

@@ -24,6 +24,7 @@ mod mishaps;
 mod network_agent;
 mod node;
 mod pod_status;
+mod seen;
 mod selector;
 
 use std::sync::Arc;

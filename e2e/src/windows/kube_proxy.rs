@@ -35,12 +35,17 @@ pub struct KubeProxy {
 impl KubeProxy {
     /// Waits for its turn to serve the health port.
     pub async fn start(start: Start<'_>) -> Result<Self> {
-        let turn = tokio::task::spawn_blocking(take_turn).await??;
+        let turn = Self::turn().await?;
         Self::spawn(&start, Some(turn))
     }
 
-    /// One that is expected to end before it serves anything.
-    pub fn start_to_fail(start: &Start<'_>) -> Result<Self> {
+    /// The right to serve the health port, until it is dropped.
+    pub async fn turn() -> Result<File> {
+        tokio::task::spawn_blocking(take_turn).await?
+    }
+
+    /// One whose health nobody asks: kube-proxy goes on where it cannot listen.
+    pub fn start_beside(start: &Start<'_>) -> Result<Self> {
         Self::spawn(start, None)
     }
 
@@ -74,26 +79,40 @@ impl KubeProxy {
     }
 
     /// Polls until `look` finds something; an end of kube-proxy is an error.
-    pub async fn until<T>(
+    pub async fn until(
         &mut self,
         what: &str,
         limit: Duration,
-        look: impl AsyncFn() -> Option<T>,
-    ) -> Result<T> {
+        look: impl AsyncFn() -> Option<()>,
+    ) -> Result<()> {
+        if !self
+            .found_within(limit, look)
+            .await
+            .with_context(|| what.to_owned())?
+        {
+            bail!(
+                "{what}: not within {limit:?}; kube-proxy:\n{}",
+                self.process.last_words()
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether `look` finds something in that time; an end of kube-proxy is an error.
+    pub async fn found_within(
+        &mut self,
+        limit: Duration,
+        look: impl AsyncFn() -> Option<()>,
+    ) -> Result<bool> {
         let deadline = Instant::now() + limit;
-        loop {
-            if let Some(found) = look().await {
-                return Ok(found);
+        while Instant::now() < deadline {
+            if look().await.is_some() {
+                return Ok(true);
             }
-            self.process.require_running().with_context(|| what.to_owned())?;
-            if Instant::now() > deadline {
-                bail!(
-                    "{what}: not within {limit:?}; kube-proxy:\n{}",
-                    self.process.last_words()
-                );
-            }
+            self.process.require_running()?;
             tokio::time::sleep(POLL).await;
         }
+        Ok(false)
     }
 
     /// Status of a health endpoint; `None` while nothing listens.

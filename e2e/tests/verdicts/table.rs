@@ -179,7 +179,7 @@ fn agents() -> Vec<Row> {
             Reason::KubeProxyNoHNSNetwork,
             proxy(words::kube_proxy::NO_NETWORK),
             Failing,
-            "HNS network",
+            "HNS Network",
         ),
         (
             Reason::KubeProxyNoHostMAC,
@@ -191,7 +191,7 @@ fn agents() -> Vec<Row> {
             Reason::KubeProxyCrashLooping,
             proxy(words::kube_proxy::UNKNOWN),
             Failing,
-            "-v9",
+            "--v9",
         ),
         (
             Reason::KubeProxyNotReady,

@@ -164,24 +164,24 @@ node_reasons! {
         "kubernetes-sigs/sig-windows-tools hostprocess/calico/kube-proxy" }
     KubeProxyFeatureGate { Failing,
         "kube-proxy refuses a feature gate.",
-        "termination message: unrecognized feature gate, cannot set feature gate, or WinDSR/WinOverlay feature gate not enabled",
+        "termination message: unrecognized feature gate, cannot set feature gate, WinDSR/WinOverlay feature gate not enabled, or an invalid argument for --feature-gates",
         "remove the gate from spec.kubeProxy.featureGates, or the version that does not know it",
-        "Kubernetes pkg/features/kube_features.go; cmd/kube-proxy" }
+        "Kubernetes pkg/features/kube_features.go; cmd/kube-proxy; seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     KubeProxyNoSourceVIP { Failing,
         "kube-proxy has no source VIP: HNS endpoint Calico_ep is not there, or host-local reserved no address.",
         "termination message: source-vip flag not set",
         "look at the agent that networks this node: it makes the endpoint, or the network whose subnet the address is of",
-        "Kubernetes pkg/proxy/winkernel/proxier.go; kubernetes/kubernetes#78338" }
+        "Kubernetes pkg/proxy/winkernel/proxier.go; kubernetes/kubernetes#78338; seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     KubeProxyNoHNSNetwork { Failing,
         "kube-proxy does not find the HNS network.",
-        "termination message: could not find HNS network",
+        "termination message: HNS network did not appear (the start script), Unable to find HNS Network (kube-proxy, which waits for it for ever until its probe ends it), or could not find HNS network",
         "look at the agent that networks this node: it makes the network",
-        "Kubernetes pkg/proxy/winkernel/proxier.go" }
+        "Kubernetes pkg/proxy/winkernel/proxier.go; seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     KubeProxyNoHostMAC { Failing,
         "kube-proxy does not find the network adapter of the node's address.",
         "termination message: could not find host mac address",
         "set --bind-address in spec.kubeProxy.extraArgs, or the kubelet's --node-ip to an address of the node",
-        "Kubernetes pkg/proxy/winkernel/proxier.go" }
+        "Kubernetes pkg/proxy/winkernel/proxier.go; seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     KubeProxyCrashLooping { Failing,
         "kube-proxy starts and ends again and again.",
         "Pod status: CrashLoopBackOff, or three restarts with the last within ten minutes",

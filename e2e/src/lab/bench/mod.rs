@@ -3,7 +3,7 @@
 
 mod operator;
 mod scale;
-mod table;
+pub(super) mod table;
 
 use jiff::Timestamp;
 

@@ -75,16 +75,38 @@ pub const POLICY: Words = words(
     "projectcalico/calico issue #8465",
 );
 
-/// Last words of kube-proxy: `pkg/proxy/winkernel/proxier.go` and `cmd/kube-proxy/app`.
+/// Termination messages of kube-proxy, as the kubelet cuts them off the end of its log: seen under Wine from
+/// `kube-proxy.exe` of 1.32 to 1.37 (`cargo windows-proof`), the gate that is off from 1.32 and 1.33.
 pub mod kube_proxy {
-    pub const UNKNOWN_GATE: &str = "Error: unrecognized feature gate: WinDSRX";
-    pub const LOCKED_GATE: &str = "Error: cannot set feature gate WinDSR to false, feature is locked to true";
-    pub const GATE_OFF: &str = "Error: unable to create ipv4 proxier: WinOverlay feature gate not enabled";
-    pub const SOURCE_VIP: &str = "Error: unable to create ipv4 proxier: source-vip flag not set";
-    pub const NO_NETWORK: &str = "Error: unable to create ipv4 proxier: could not find HNS network Calico";
+    macro_rules! ended {
+        ($why:literal) => {
+            concat!(
+                "I1121 18:04:21.429223      32 shared_informer.go:402] \"Waiting for caches to sync\"\n",
+                "I1121 18:04:21.929561      32 server.go:228] \"Successfully retrieved NodeIPs\" NodeIPs=[\"172.20.0.5\"]\n",
+                "E1121 18:04:32.000522      32 server.go:136] \"Error running ProxyServer\" err=\"",
+                $why,
+                "\"\nE1121 18:04:32.000522      32 run.go:72] \"command failed\" err=\"",
+                $why,
+                "\"\n"
+            )
+        };
+    }
+
+    pub const UNKNOWN_GATE: &str = ended!("failed complete: unrecognized feature gate: WinDSRX");
+    pub const LOCKED_GATE: &str =
+        ended!("failed complete: cannot set feature gate WinDSR to false, feature is locked to true");
+    pub const GATE_OFF: &str = ended!(
+        "unable to create proxier: unable to create ipv4 proxier: WinOverlay feature gate not enabled, nodeName: win-0, nodeIP:172.20.0.5"
+    );
+    pub const SOURCE_VIP: &str = ended!("unable to create proxier: source-vip flag not set");
+    /// It never ends by itself for want of the network; this is of one that its probe ended.
+    pub const NO_NETWORK: &str = concat!(
+        "E1121 18:05:26.1      32 hns.go:90] \"Error getting network by name\" err=\"Network name \\\"Calico\\\" not found\"\n",
+        "E1121 18:05:26.1      32 proxier.go:214] \"Unable to find HNS Network specified, please check network name and CNI deployment\" hnsNetworkName=\"Calico\"\n",
+    );
     pub const NO_MAC: &str =
-        "Error: unable to create ipv4 proxier: could not find host mac address for 172.20.0.5";
-    pub const UNKNOWN: &str = "Error: flag provided but not defined: -v9";
+        ended!("unable to create proxier: could not find host mac address for 172.20.0.5");
+    pub const UNKNOWN: &str = "  -v, --v Level    number for the log level verbosity\n      --vmodule pattern=N,...\n\nError: unknown flag: --v9\n";
 }
 
 /// Last words of Calico's node agent.

@@ -9,9 +9,12 @@ use crate::version::Version;
 
 /// Last minor in which kube-proxy refuses `--enable-dsr=true` without the gate. From 1.33 the gate is on, from
 /// 1.34 locked, and it is about to be removed: naming it then would be fatal (KEP-5100, kubernetes#142125).
+/// Seen from kube-proxy.exe: refused without the gate by 1.32.13, taken without it by 1.33.13, 1.34.4, 1.35.4,
+/// 1.36.3 and 1.37.0 (`e2e/windows/seen.tsv`).
 const LAST_MINOR_WITH_DSR_GATE: u32 = 32;
 const DSR_GATE: &str = "WinDSR";
-/// On since 1.20, locked since 1.34: no supported kube-proxy needs it, and a future one will not know it.
+/// On since 1.20, locked since 1.34: no supported kube-proxy needs it (seen from 1.32.13 to 1.37.0 on an overlay),
+/// and a future one will not know it.
 const OVERLAY_GATE: &str = "WinOverlay";
 
 /// Flags the operator or the start script sets, or that would make kube-proxy do something else than run

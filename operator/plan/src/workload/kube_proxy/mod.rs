@@ -86,11 +86,15 @@ fn container(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surroundin
         ),
         volume_mounts: Some(vec![mount(SCRIPTS, SCRIPTS_MOUNT)]),
         startup_probe: Some(Probe {
-            // Longer than the script waits, so that its own message ends the wait, not a probe.
+            // Longer than the script waits, so that its own message ends the wait, not a probe. Seen from 1.33.13 and
+            // 1.36.3: kube-proxy listens once it has found network, gates and source VIP, on an overlay after ten
+            // seconds; a second before the first load balancer is there.
             failure_threshold: Some(script::WAIT_SECONDS / PROBE_PERIOD + 12),
             ..probe("/livez")
         }),
-        // `/healthz` also fails on a node that is about to be deleted (KEP-3836): no reason to restart.
+        // `/healthz` also fails on a node that is about to be deleted (KEP-3836): no reason to restart. Both fail a
+        // minute after a change that could not be programmed, as when the HNS network is gone, and say nothing
+        // while nothing changes (seen from 1.36.3).
         liveness_probe: Some(Probe {
             failure_threshold: Some(6),
             ..probe("/livez")

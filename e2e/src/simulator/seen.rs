@@ -1,0 +1,95 @@
+//! What kube-proxy was seen to do at its start: the record `e2e/windows/seen.tsv`, which `cargo windows-proof --record`
+//! writes from runs of the Windows binary of each minor.
+
+use super::failure::{Kind, Verdict, refuse};
+use crate::proof::record::{Seen, parse};
+
+const RECORD: &str = include_str!("../../windows/seen.tsv");
+
+/// At which stage a release ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Stage {
+    /// Its flags, before it asks anybody anything.
+    Flags,
+    /// HNS.
+    Proxier,
+}
+
+/// The end of a release of that minor under a condition, if it ends at that stage. A minor that is not recorded
+/// counts as the nearest older one, and before the first as the first.
+pub fn ends(minor: u32, condition: &str, stage: Stage) -> Verdict {
+    let all: Vec<Seen> = RECORD
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(parse)
+        .collect();
+    let minors = || all.iter().filter_map(minor_of);
+    let nearest = minors()
+        .filter(|one| *one <= minor)
+        .max()
+        .or_else(|| minors().min());
+    let seen = all
+        .iter()
+        .find(|seen| minor_of(seen) == nearest && seen.condition == condition);
+    let Some(seen) = seen.filter(|seen| seen.outcome == "exits" && stage_of(seen) == stage) else {
+        return Ok(());
+    };
+    refuse(true, Kind::Exit, termination_message(&seen.message))
+}
+
+fn minor_of(seen: &Seen) -> Option<u32> {
+    seen.version.split('.').nth(1)?.parse().ok()
+}
+
+fn stage_of(seen: &Seen) -> Stage {
+    if seen.message.contains("unable to create proxier") {
+        Stage::Proxier
+    } else {
+        Stage::Flags
+    }
+}
+
+/// As the kubelet has it: the end of the log. What is refused as a flag comes after the list of all flags, what is
+/// an error of the program after lines about other things.
+fn termination_message(message: &str) -> String {
+    match message.split_once(": ") {
+        Some((what, why)) if !message.starts_with("Error: ") => format!(
+            "I1121 18:04:21.429223      32 shared_informer.go:402] \"Waiting for caches to sync\"\n\
+             E1121 18:04:32.000522      32 run.go:72] \"{what}\" err={why:?}\n"
+        ),
+        _ => format!("  -v, --v Level    number for the log level verbosity\n\n{message}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_recorded_minor_ends_without_source_vip() {
+        for minor in [29, 32, 33, 37, 38] {
+            let failure = ends(minor, "no source VIP", Stage::Proxier).unwrap_err();
+            assert!(
+                failure.message.contains("source-vip flag not set"),
+                "{minor}: {}",
+                failure.message
+            );
+            assert_eq!(ends(minor, "as rendered, VXLAN", Stage::Proxier), Ok(()));
+            assert_eq!(ends(minor, "no source VIP", Stage::Flags), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_message_is_the_end_of_a_log() {
+        let failure = ends(36, "an unknown flag", Stage::Flags).unwrap_err();
+        assert!(
+            failure
+                .message
+                .ends_with("\n\nError: unknown flag: --no-such-flag\n"),
+            "{}",
+            failure.message
+        );
+        let failure = ends(36, "WinDSR=false", Stage::Flags).unwrap_err();
+        assert!(failure.message.starts_with("I1121"), "{}", failure.message);
+    }
+}
