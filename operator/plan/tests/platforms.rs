@@ -21,7 +21,10 @@ use common::*;
 
 fn on(platform: Platform, network: NetworkType) -> Cluster {
     let mut cluster = Cluster::fresh(network);
-    cluster.config_mut().spec.platform.type_ = Some(platform);
+    let spec = &mut cluster.config_mut().spec;
+    spec.platform.type_ = Some(platform);
+    spec.network_agent.image.repository = Some("example/agent".into());
+    spec.network_agent.image.tag = Some("v1".into());
     cluster
 }
 

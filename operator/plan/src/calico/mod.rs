@@ -187,11 +187,8 @@ fn beside(
 ) -> CalicoPlan {
     let form = api::form(&observed.calico);
     let fields = option.settings(observed);
-    let judged = match network::flannel::held(spec, observed, &fields) {
-        Some(finding) => ownership::Judged {
-            findings: vec![finding],
-            ..ownership::Judged::default()
-        },
+    let (judged, of_network) = match network::flannel::held(spec, observed, &fields) {
+        Some(finding) => (ownership::Judged::default(), vec![finding]),
         None => ownership::judge_fields(fields, spec, observed, &held, contests, now),
     };
     CalicoPlan {
@@ -200,10 +197,10 @@ fn beside(
         originals: originals::next(&held, &judged, observed),
         fit_for_agents: form.is_some() && api::pause(&observed.calico).is_none(),
         policy_only: true,
-        of_network: judged.findings,
+        of_network,
         given_up: judged.given_up,
         revisit: judged.revisit,
-        findings: Vec::new(),
+        findings: judged.findings,
     }
 }
 

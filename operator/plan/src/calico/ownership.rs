@@ -77,7 +77,8 @@ pub fn judge(
     judge.judged
 }
 
-/// Judges fields outside Calico, by the policy that holds for encapsulation.
+/// Judges fields outside Calico, by the policy that holds for encapsulation, and the Installation, whose operator may
+/// run the agent there, too. The findings on the fields come apart.
 pub fn judge_fields(
     fields: Vec<Desired>,
     spec: &WindowsNodeConfigSpec,
@@ -85,7 +86,7 @@ pub fn judge_fields(
     originals: &[Original],
     contests: &Contests,
     now: Timestamp,
-) -> Judged {
+) -> (Judged, Vec<Finding>) {
     let mut judge = Judge {
         spec,
         observed,
@@ -95,7 +96,9 @@ pub fn judge_fields(
         judged: Judged::default(),
     };
     judge.group(fields, spec.calico.encapsulation.policy);
-    judge.judged
+    let of_fields = std::mem::take(&mut judge.judged.findings);
+    judge.installation();
+    (judge.judged, of_fields)
 }
 
 impl Judge<'_> {

@@ -120,7 +120,7 @@ fn calico(plan: &Plan, applied: &Applied) -> Condition {
     if let Some(failed) = failed(applied, Part::Calico) {
         return failed;
     }
-    if plan.calico.policy_only {
+    if plan.calico.policy_only && plan.calico.findings.is_empty() {
         return Condition::yes(
             Reason::NotApplicable,
             "Calico does not network Windows nodes here: its configuration is not looked at",

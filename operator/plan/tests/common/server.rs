@@ -107,6 +107,11 @@ impl Store {
         self.touch(kind, name).status = status;
     }
 
+    /// Etcd holds what is Calico's own.
+    fn in_etcd(&self, kind: ConfigKind) -> bool {
+        self.etcd && ConfigKind::OF_CALICO.contains(&kind)
+    }
+
     /// An object as the API server would give it.
     pub fn json(&self, kind: ConfigKind, name: &str) -> Option<Value> {
         Some(
@@ -208,7 +213,7 @@ impl Store {
     /// The facts of every object, read the way the operator reads them.
     pub fn facts(&self) -> BTreeMap<Key, CalicoObject> {
         let facts = |(key, object): (&Key, &Stored)| {
-            let facts = CalicoObject::read(key.0, &object.json(key.0, &key.1, self.etcd));
+            let facts = CalicoObject::read(key.0, &object.json(key.0, &key.1, self.in_etcd(key.0)));
             (key.clone(), facts)
         };
         self.objects.iter().map(facts).collect()
@@ -246,15 +251,17 @@ impl Stored {
     }
 
     fn json(&self, kind: ConfigKind, name: &str, etcd: bool) -> Value {
-        let part = if kind == ConfigKind::FlannelConfiguration {
-            "data"
-        } else {
-            "spec"
-        };
+        // Keys of a ConfigMap have dots of their own.
+        let flat = kind == ConfigKind::FlannelConfiguration;
+        let part = if flat { "data" } else { "spec" };
         let entry = |((manager, operation), fields): (&Owner, &BTreeSet<String>)| {
             let mut tree = json!({});
             for field in fields {
-                *tree_at(&mut tree, field, "f:") = json!({});
+                if flat {
+                    tree[format!("f:{field}")] = json!({});
+                } else {
+                    *tree_at(&mut tree, field, "f:") = json!({});
+                }
             }
             let fields = tree;
             json!({"manager": manager, "operation": operation, "fieldsV1": {format!("f:{part}"): fields}})
@@ -269,7 +276,7 @@ impl Stored {
                 "name": name, "uid": self.uid.to_string(), "resourceVersion": self.version.to_string(),
                 "labels": self.labels, "managedFields": self.owners.iter().map(entry).collect::<Vec<_>>(),
             },
-            part: self.nested(),
+            part: if flat { json!(self.spec) } else { json!(self.nested()) },
             "status": self.status,
         })
     }
@@ -299,7 +306,10 @@ fn leaves(spec: &Value) -> Map<String, Value> {
 }
 
 fn tree_at<'a>(tree: &'a mut Value, field: &str, prefix: &str) -> &'a mut Value {
-    field
-        .split('.')
-        .fold(tree, |at, part| &mut at[format!("{prefix}{part}")])
+    field.split('.').fold(tree, |at, part| {
+        if !at.is_object() {
+            *at = json!({});
+        }
+        &mut at[format!("{prefix}{part}")]
+    })
 }
