@@ -164,7 +164,12 @@ impl Condition {
             rendered: &rendered,
             edit: self.edit,
         };
-        let outcome = outcome(run.start_beside()?).await?;
+        let outcome = match outcome(run.start_beside()?).await {
+            // Seen once in a hundred starts, on a machine with eight times the load it has processors for: it
+            // stood still after its ten seconds on an overlay. Why is not known; a second time tells.
+            Err(_) => outcome(run.start_beside()?).await?,
+            found => found?,
+        };
         Ok(outcome.of_any_machine(&scene.node_ip.to_string()))
     }
 }
