@@ -644,6 +644,15 @@ fn table() -> Vec<Case> {
             vec![calico("v3.31.0"), calico("?")],
         ),
         (
+            "WN1072",
+            vec![(
+                of_type("FlannelVXLAN", quiet()),
+                "WindowsNodeConfig default",
+                "spec.network.type",
+            )],
+            vec![of_type("CloudProvider", quiet()), quiet()],
+        ),
+        (
             "WN1080",
             vec![
                 (

@@ -1,5 +1,6 @@
 //! Calico's version on Windows nodes.
 
+use wn_api::spec::NetworkType;
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
@@ -29,7 +30,31 @@ pub const RULES: &[Rule] = &[
         source: "tigera/docs windows-calico: manual upgrade",
         check: skew,
     },
+    Rule {
+        code: "WN1072",
+        severity: Severity::Warning,
+        title: "Calico's policy on flannel's VXLAN",
+        limit: "Calico for Windows is tested with its own networks and those of clouds: on an overlay of flannel nobody upstream tries \
+                its network policy.",
+        reads: "spec.network.type of the WindowsNodeConfig; whether Calico is installed",
+        mend: "test your policies on Windows pods before you rely on them, or set spec.network.type to CalicoVXLAN",
+        source: "tigera/docs windows-calico: requirements",
+        check: untested_overlay,
+    },
 ];
+
+fn untested_overlay(cluster: &Cluster) -> Vec<Hit> {
+    let flannel = cluster.spec.network.type_ == NetworkType::FlannelVxlan;
+    let calico = cluster.observed.calico.cluster_information.is_some();
+    let hit = || {
+        Hit::new(
+            "WindowsNodeConfig default",
+            "spec.network.type",
+            "Calico's network policy on flannel's VXLAN is not tested on Windows nodes",
+        )
+    };
+    (flannel && calico).then(hit).into_iter().collect()
+}
 
 const MENDED: (u32, u32) = (3, 31);
 
