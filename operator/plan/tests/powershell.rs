@@ -234,3 +234,33 @@ fn variables(script: &str) -> BTreeSet<&'static str> {
     };
     own.iter().chain(&api).copied().collect()
 }
+
+/// Functions and commands of a script, in lower case.
+fn words(source: &str) -> BTreeSet<String> {
+    let tree = parse(source);
+    nodes(&tree)
+        .into_iter()
+        .filter(|node| matches!(node.kind(), "function_name" | "command_name"))
+        .map(|node| text(node, source).to_lowercase())
+        .collect()
+}
+
+/// What can only be read here, a person with a Windows node can run.
+#[test]
+fn the_page_for_windows_nodes_names_everything() {
+    let page = include_str!("../../../docs/verify-on-windows.md").to_lowercase();
+    for (name, source) in scripts() {
+        let missing: Vec<_> = words(source)
+            .into_iter()
+            .filter(|word| !page.contains(word.as_str()))
+            .collect();
+        assert_eq!(
+            missing, [""; 0],
+            "of {name} docs/verify-on-windows.md does not speak"
+        );
+    }
+    assert_eq!(
+        words("function f { g }"),
+        BTreeSet::from(["f".into(), "g".into()])
+    );
+}
