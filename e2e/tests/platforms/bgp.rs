@@ -79,7 +79,11 @@ async fn nodes_that_share_no_subnet_need_peers() -> Result<()> {
         .cluster
         .kubectl(&["annotate", "node", "linux-0", away])
         .await?;
-    let parts = ["windows-0 (172.20.", "linux-0 (10.99.0.1/24)", "share no subnet"];
+    let parts = [
+        "windows-0 is in 172.20.",
+        "linux-0 in 10.99.0.0/24",
+        "nothing routes pods' packets",
+    ];
     stage
         .condition_says(TYPE, "False", "NotL2Adjacent", &parts)
         .await?;

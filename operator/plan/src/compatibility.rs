@@ -6,7 +6,8 @@ use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names::{CALICO_MINORS, KUBERNETES_MINORS};
 use wn_api::spec::{DatastoreType, NetworkType, Platform, WindowsNodeConfigSpec};
 
-use crate::network::{self, CalicoRole};
+use crate::network;
+use crate::network::role::CalicoRole;
 use crate::node::builds::{BUILDS, FLOORS, Fit, Need};
 use crate::observed::{CalicoObject, InstallationFacts, Observed};
 use crate::platform::{Behaviour, Support, behaviour, name};

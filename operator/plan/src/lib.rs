@@ -10,6 +10,7 @@ pub mod checksum;
 pub mod compatibility;
 pub mod decide;
 pub mod drift;
+pub mod field;
 pub mod finding;
 pub mod inputs;
 pub mod linux;

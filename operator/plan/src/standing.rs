@@ -5,7 +5,8 @@ use wn_api::names::{kube_proxy, node_agent};
 use wn_api::spec::{Management, WindowsNodeConfigSpec};
 
 use crate::calico;
-use crate::network::{self, CalicoRole};
+use crate::network;
+use crate::network::role::CalicoRole;
 use crate::observed::{App, Observed};
 use crate::platform::{self, Behaviour};
 use crate::tigera::{self, Turn};

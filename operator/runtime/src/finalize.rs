@@ -9,7 +9,8 @@ use wn_api::calico::ConfigKind;
 use wn_api::reasons::{Reason, events};
 use wn_api::spec::{DeletionPolicy, Mode};
 use wn_api::status::Original;
-use wn_plan::calico::{FieldId, api, datastore, restore};
+use wn_plan::calico::{api, datastore, restore};
+use wn_plan::field::FieldId;
 use wn_plan::status::{self, describe};
 
 use crate::apply;
@@ -163,7 +164,7 @@ async fn surrender(context: &Context, config: &WindowsNodeConfig, why: &str) {
         .iter()
         .filter(|o| o.previous.as_ref() != Some(&o.applied))
     {
-        let previous = wn_plan::calico::shown(original.previous.as_ref());
+        let previous = wn_plan::field::shown(original.previous.as_ref());
         let note = format!(
             "{} could not be given back ({why}): its value was {previous}",
             FieldId::of(original)

@@ -3,7 +3,7 @@
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
-use crate::decide::names_of;
+use crate::finding::names_of;
 
 pub const RULES: &[Rule] = &[Rule {
     code: "WN1040",

@@ -5,7 +5,7 @@ use wn_api::status::Severity;
 
 use super::felix_env::METRICS_PORT;
 use super::{Cluster, Hit, Rule};
-use crate::network::Backend;
+use crate::network::role::Backend;
 use crate::observed::CalicoObject;
 
 const FELIX: &str = "FelixConfiguration default";

@@ -20,7 +20,7 @@ use wn_api::names::ADVISORY_LIMIT;
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::{AdvisoriesStatus, AdvisoryStatus, Severity};
 
-use crate::decide::names_of;
+use crate::finding::names_of;
 use crate::observed::Observed;
 
 pub use view::Cluster;

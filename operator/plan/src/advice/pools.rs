@@ -4,7 +4,7 @@ use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
 use crate::calico::pools;
-use crate::network::Backend;
+use crate::network::role::Backend;
 use crate::observed::CalicoObject;
 
 const LIMITATIONS: &str = "tigera/docs windows-calico/limitations.mdx";

@@ -3,7 +3,8 @@
 use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::spec::WindowsNodeConfigSpec;
 
-use crate::network::{self, Backend, CalicoRole};
+use crate::network;
+use crate::network::role::{Backend, CalicoRole};
 use crate::observed::{BlockFacts, CalicoObject, Observed};
 use crate::standing::{self, Standing};
 use crate::version::Version;

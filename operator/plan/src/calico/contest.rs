@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::FieldId;
+use crate::field::FieldId;
 
 /// A field changed back this often within `WINDOW` is contested: fewer may be a person trying things
 /// out, more is a controller that will not give in either.

@@ -6,16 +6,10 @@ use wn_api::names::{MIN_VXLAN_VNI, VXLAN_PORT};
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
 
-use super::{FieldId, pools};
-use crate::network::Backend;
+use super::pools;
+use crate::field::{Desired, FieldId};
+use crate::network::role::Backend;
 use crate::observed::Observed;
-
-/// A field and what it should be.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Desired {
-    pub id: FieldId,
-    pub value: Value,
-}
 
 fn desired(kind: ConfigKind, name: &str, field: &str, value: Value) -> Desired {
     Desired {
@@ -122,10 +116,4 @@ pub fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Origi
 
 fn number(value: &Value) -> Option<i32> {
     value.as_i64().and_then(|n| i32::try_from(n).ok())
-}
-
-/// Has the field the value? An absent or empty pool mode means `Never` to Calico.
-pub fn is_met(desired: &Desired, current: Option<&Value>) -> bool {
-    let empty = current.is_none_or(|v| v == "");
-    current == Some(&desired.value) || (empty && desired.value == "Never")
 }

@@ -4,10 +4,11 @@ use serde_json::Value;
 use wn_api::reasons::Reason;
 use wn_api::spec::{Policy, WhenInUse};
 
-use super::desired::{Desired, is_met};
-use super::ownership::{Judge, plain, pool_in_use};
+use super::ownership::{Judge, pool_in_use};
 use super::pools;
-use crate::network::{self, Backend, CalicoRole};
+use crate::field::{Desired, is_met, plain};
+use crate::network;
+use crate::network::role::{Backend, CalicoRole};
 use crate::observed::CalicoObject;
 use crate::observed::tigera::{POOLS, pool_field};
 use crate::tigera::{self, Turn, installation_object};

@@ -10,7 +10,6 @@ mod desired;
 mod installation;
 mod originals;
 mod ownership;
-pub use ownership::shown;
 pub mod pools;
 pub mod restore;
 mod selector;
@@ -19,67 +18,18 @@ mod writes;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use wn_api::calico::{CalicoApi, ConfigKind};
-use wn_api::names::flannel;
 use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
 
-pub use desired::{Desired, is_met, vni};
+pub use desired::vni;
 
+use crate::field::{Change, FieldId};
 use crate::finding::Finding;
-use crate::network::{self, CalicoRole, NetworkOption};
+use crate::network::role::CalicoRole;
+use crate::network::{self, NetworkOption};
 use crate::observed::Observed;
 use contest::Contests;
-
-/// A field below `spec` of a Calico object.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct FieldId {
-    pub kind: ConfigKind,
-    pub name: String,
-    pub field: String,
-}
-
-impl FieldId {
-    /// The field an original was written down for.
-    pub fn of(original: &Original) -> Self {
-        Self {
-            kind: original.kind,
-            name: original.name.clone(),
-            field: original.field.clone(),
-        }
-    }
-
-    /// Is this the field an original was written down for?
-    pub fn is_of(&self, original: &Original) -> bool {
-        original.kind == self.kind && original.name == self.name && original.field == self.field
-    }
-}
-
-impl std::fmt::Display for FieldId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.kind {
-            ConfigKind::FlannelConfiguration => write!(
-                f,
-                "ConfigMap {}/{} {} {}",
-                flannel::NAMESPACE,
-                self.name,
-                flannel::NET_CONF_KEY,
-                self.field
-            ),
-            _ => write!(f, "{} {} spec.{}", self.kind.as_str(), self.name, self.field),
-        }
-    }
-}
-
-/// A change of one field, for Events and for `Observe`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    pub id: FieldId,
-    pub from: Option<Value>,
-    pub to: Option<Value>,
-    /// The field had our value before: who changed it. `None` for the first write.
-    pub drifted_by: Option<String>,
-}
 
 /// A write to one Calico object.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,7 +91,7 @@ pub fn plan(
     contests: &Contests,
     now: Timestamp,
 ) -> CalicoPlan {
-    let held = held_originals(observed);
+    let held = observed.originals();
     let option = network::of(spec.network.type_);
     if let CalicoRole::Policy { .. } = option.calico() {
         return beside(option, spec, observed, contests, held, now);
@@ -206,15 +156,6 @@ fn beside(
 
 const NOT_INSTALLED: &str = "neither crd.projectcalico.org nor projectcalico.org defines FelixConfiguration: install Calico; \
                              nothing else is needed, the operator notices";
-
-/// What is to be given back, as stored.
-pub fn held_originals(observed: &Observed) -> Vec<Original> {
-    let status = observed.readable().and_then(|c| c.status.as_ref());
-    status
-        .and_then(|s| s.calico.as_ref())
-        .map(|c| c.originals.clone())
-        .unwrap_or_default()
-}
 
 fn blocked(form: Option<CalicoApi>, originals: Vec<Original>, reason: Reason, message: String) -> CalicoPlan {
     CalicoPlan {

@@ -2,8 +2,8 @@
 
 use wn_api::status::Original;
 
-use super::FieldId;
 use super::ownership::Judged;
+use crate::field::FieldId;
 use crate::observed::{CalicoObject, Observed};
 
 /// The list to store before the next write: every wanted field, with the value it had when we first

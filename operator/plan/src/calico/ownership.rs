@@ -9,10 +9,13 @@ use wn_api::spec::{Conflicts, Ipam, Policy, WhenInUse, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
 use super::contest::Contests;
-use super::desired::{self, Desired, is_met};
-use super::{FieldId, pools};
+use super::desired;
+use super::pools;
+use crate::field::FieldId;
+use crate::field::{Desired, is_met, plain, shown};
 use crate::finding::{Finding, names_of};
-use crate::network::{self, Backend, CalicoRole};
+use crate::network;
+use crate::network::role::{Backend, CalicoRole};
 use crate::observed::{CalicoObject, FieldOwner, Observed};
 
 /// A field that differs and may be written.
@@ -307,13 +310,4 @@ fn managers(owners: &[FieldOwner], object: Option<&CalicoObject>) -> String {
         .map(|o| o.manager.as_str())
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-pub fn shown(value: Option<&Value>) -> String {
-    value.map_or_else(|| "absent".to_owned(), plain)
-}
-
-/// Strings without quotes: these are read by people.
-pub fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -3,9 +3,10 @@
 use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
-use super::ownership::{plain, shown};
 use super::writes::returned;
-use super::{Action, Change, FieldId, Write};
+use super::{Action, Write};
+use crate::field::{Change, FieldId};
+use crate::field::{plain, shown};
 use crate::observed::{CalicoObject, Observed};
 
 /// What is written, and what is left as it is and why.

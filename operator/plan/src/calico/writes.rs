@@ -5,7 +5,8 @@ use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
 use super::ownership::{Judged, Wanted};
-use super::{Action, Change, Write, originals};
+use super::{Action, Write, originals};
+use crate::field::Change;
 use crate::observed::{CalicoObject, Observed};
 use crate::tigera;
 

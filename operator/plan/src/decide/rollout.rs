@@ -4,10 +4,10 @@ use wn_api::names::CALICO_MINORS;
 use wn_api::reasons::Reason;
 use wn_api::spec::{Dsr, NetworkType, WindowsNodeConfigSpec};
 
+use super::WorkloadPlan;
 use super::objects::existing;
-use super::{WorkloadPlan, names_of};
 use crate::calico::{self, CalicoPlan};
-use crate::finding::Finding;
+use crate::finding::{Finding, names_of};
 use crate::inputs::Inputs;
 use crate::network;
 use crate::observed::{App, NodeFacts, Observed, OwnKind};

@@ -7,7 +7,8 @@ use wn_api::names::eks;
 use wn_api::reasons::Reason;
 use wn_api::spec::{NodeAgent, Platform, WindowsNodeConfigSpec};
 
-use super::{CalicoRole, NetworkOption, SourceVip, reach};
+use super::role::{CalicoRole, SourceVip};
+use super::{NetworkOption, reach};
 use crate::finding::Finding;
 use crate::observed::{Observed, Source};
 use crate::platform;

@@ -5,6 +5,7 @@ mod cloud;
 pub mod flannel;
 pub mod net_conf;
 mod reach;
+pub mod role;
 mod static_routes;
 
 use std::borrow::Cow;
@@ -13,10 +14,11 @@ use jiff::Timestamp;
 use wn_api::reasons::Reason;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 
-use crate::calico::Desired;
+use crate::field::Desired;
 use crate::finding::Finding;
 use crate::observed::Observed;
 use crate::workload::{Surroundings, Workload, node_agent};
+use role::{CalicoRole, SourceVip};
 
 /// How pods on Windows nodes can be networked.
 pub trait NetworkOption: Sync {
@@ -111,33 +113,6 @@ pub const fn blocks(reason: Reason) -> bool {
             | Reason::RestartNeeded
             | Reason::PrerequisiteMissing
     )
-}
-
-/// The address kube-proxy gives to connections it load balances on an overlay.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum SourceVip {
-    /// Not on an overlay.
-    None,
-    /// The address of this HNS endpoint of the node.
-    Endpoint(&'static str),
-    /// An address the host-local IPAM plugin reserves of the node's subnet.
-    HostLocal,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum CalicoRole {
-    /// It networks the nodes, so its pools, IPAM and Felix must suit Windows.
-    Networking(Backend),
-    /// It enforces network policy in HNS networks of that name, on top of another's network; its own
-    /// configuration is nobody's concern.
-    Policy { hns_networks: &'static str },
-}
-
-/// Calico's networking backend on Windows.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Backend {
-    Vxlan,
-    Bgp,
 }
 
 /// The option of a network type.

@@ -6,8 +6,8 @@ use ipnet::Ipv4Net;
 use jiff::{SignedDuration, Timestamp};
 use wn_api::reasons::Reason;
 
-use crate::decide::names_of;
 use crate::finding::Finding;
+use crate::finding::names_of;
 use crate::observed::Observed;
 
 /// A node as far as routes matter, of either system.

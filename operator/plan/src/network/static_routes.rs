@@ -9,7 +9,8 @@ use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 
 use super::reach::{self, Adjacency};
-use super::{CalicoRole, NetworkAgent, NetworkOption, SourceVip};
+use super::role::{CalicoRole, SourceVip};
+use super::{NetworkAgent, NetworkOption};
 use crate::finding::Finding;
 use crate::observed::Observed;
 use crate::workload::network_agent::{Parts, STATIC_ROUTES_SCRIPT, cni, env, policies, policy, workload};

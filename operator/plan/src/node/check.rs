@@ -7,7 +7,8 @@ use wn_api::node_reasons::{NodeReason, Weight};
 use wn_api::spec::NetworkType;
 
 use super::setting::Setting;
-use crate::network::{self, CalicoRole};
+use crate::network;
+use crate::network::role::CalicoRole;
 use crate::observed::{
     AffinityFacts, Announced, App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure,
 };

@@ -28,6 +28,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
+use wn_api::status::Original;
 
 pub use bgp::{BgpFacts, BgpPeer};
 pub use calico::{
@@ -179,6 +180,15 @@ impl CalicoFacts {
 }
 
 impl Observed {
+    /// What is to be given back, as stored.
+    pub fn originals(&self) -> Vec<Original> {
+        let status = self.readable().and_then(|c| c.status.as_ref());
+        status
+            .and_then(|s| s.calico.as_ref())
+            .map(|c| c.originals.clone())
+            .unwrap_or_default()
+    }
+
     /// The readable config, if there is one.
     pub fn readable(&self) -> Option<&WindowsNodeConfig> {
         match &self.config {

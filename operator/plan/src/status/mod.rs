@@ -14,9 +14,9 @@ use wn_api::status::{CalicoStatus, PlatformStatus, WindowsNodeConfigStatus, Work
 
 use crate::advice;
 use crate::applied::Applied;
-use crate::calico::{self, Change};
 use crate::calico::{Action, Write};
 use crate::decide::{Plan, WorkloadPlan};
+use crate::field::{Change, shown};
 use crate::node::{Setting, Table};
 use crate::observed::{App, Observed};
 use crate::platform::{self, PlatformPlan};
@@ -225,7 +225,6 @@ fn calico_lines(write: &Write) -> Vec<String> {
 
 /// `IPPool default-ipv4-ippool spec.ipipMode from Always to Never`.
 pub fn describe(change: &Change) -> String {
-    let shown = calico::shown;
     format!(
         "{} from {} to {}",
         change.id,

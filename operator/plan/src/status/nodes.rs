@@ -12,7 +12,7 @@ use wn_api::status::{NodeStatus, NodesStatus, ReasonCount};
 
 use super::Nodes;
 use super::conditions::to_the_second;
-use crate::decide::names_of;
+use crate::finding::names_of;
 use crate::node::{Entry, State};
 use crate::observed::Observed;
 

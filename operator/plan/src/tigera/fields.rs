@@ -7,9 +7,11 @@ use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::spec::WindowsNodeConfigSpec;
 
 use super::nested;
-use crate::calico::{Desired, FieldId, is_met, pools, shown};
+use crate::calico::pools;
+use crate::field::{Desired, FieldId, is_met, shown};
 use crate::inputs;
-use crate::network::{self, Backend, CalicoRole};
+use crate::network;
+use crate::network::role::{Backend, CalicoRole};
 use crate::observed::tigera::{BGP, POOLS, SERVICE_CIDRS, WINDOWS_DATAPLANE, pool_field};
 use crate::observed::{CalicoObject, Observed};
 

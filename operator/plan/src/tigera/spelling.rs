@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use wn_api::names::TIGERA_OPERATOR_MANAGERS;
 
-use crate::calico::Change;
+use crate::field::Change;
 use crate::observed::tigera::{POOLS, WINDOWS_DATAPLANE, WINDOWS_NODES, pool_field};
 use crate::observed::{CalicoObject, FieldOwner};
 

@@ -8,9 +8,10 @@ use wn_api::spec::{Management, NetworkType, Policy, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
 use super::fields;
-use crate::calico::{FieldId, is_met};
+use crate::field::{FieldId, is_met};
 use crate::finding::Finding;
-use crate::network::{self, CalicoRole};
+use crate::network;
+use crate::network::role::CalicoRole;
 use crate::observed::tigera::WINDOWS_DATAPLANE;
 use crate::observed::{App, CalicoObject, DaemonSetFacts, Key, Observed};
 use crate::platform;

@@ -8,7 +8,8 @@ use wn_api::spec::WindowsNodeConfigSpec;
 use super::fields::{differing, prepared, switch};
 use super::turn::installation_object;
 use crate::inputs;
-use crate::network::{self, Backend, CalicoRole};
+use crate::network;
+use crate::network::role::{Backend, CalicoRole};
 use crate::observed::{Observed, Source};
 
 pub fn unmet(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<String> {

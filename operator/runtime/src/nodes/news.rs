@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wn_api::node_reasons::NodeReason;
-use wn_plan::decide::names_of;
+use wn_plan::finding::names_of;
 use wn_plan::node::{Judgement, State};
 
 type Standing = (State, Option<NodeReason>);

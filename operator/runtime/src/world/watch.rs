@@ -19,7 +19,6 @@ use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::spec::NetworkType;
 use wn_api::spec::{DatastoreType, Etcd};
 use wn_plan::calico::api::form;
-use wn_plan::calico::held_originals;
 use wn_plan::observed::{
     Observed, Source, {Key, Reservations},
 };
@@ -192,7 +191,8 @@ fn of_network(observed: &Observed) -> Vec<Topic> {
         network,
         Some(NetworkType::FlannelHostGateway | NetworkType::FlannelVxlan)
     );
-    let held = held_originals(observed)
+    let held = observed
+        .originals()
         .iter()
         .any(|o| o.kind == ConfigKind::FlannelConfiguration);
     let cloud = network == Some(NetworkType::CloudProvider);

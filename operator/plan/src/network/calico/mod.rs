@@ -8,7 +8,8 @@ use std::borrow::Cow;
 
 use wn_api::spec::{Ipam, WindowsNodeConfigSpec};
 
-use super::{Backend, CalicoRole, NetworkOption, SourceVip};
+use super::NetworkOption;
+use super::role::{Backend, CalicoRole, SourceVip};
 use crate::finding::Finding;
 use crate::observed::Observed;
 

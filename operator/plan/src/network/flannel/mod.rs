@@ -9,8 +9,9 @@ use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 
 use super::reach::{self, Adjacency};
-use super::{CalicoRole, NetworkAgent, NetworkOption, SourceVip};
-use crate::calico::Desired;
+use super::role::{CalicoRole, SourceVip};
+use super::{NetworkAgent, NetworkOption};
+use crate::field::Desired;
 use crate::finding::Finding;
 use crate::observed::Observed;
 

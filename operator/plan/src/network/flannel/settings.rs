@@ -8,9 +8,9 @@ use wn_api::reasons::Reason;
 use wn_api::spec::{Policy, WhenInUse, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
-use crate::calico::{Desired, FieldId, held_originals, is_met};
-use crate::decide::names_of;
+use crate::field::{Desired, FieldId, is_met};
 use crate::finding::Finding;
+use crate::finding::names_of;
 use crate::network::net_conf;
 use crate::observed::flannel::TEXT;
 use crate::observed::{CalicoObject, Observed};
@@ -109,7 +109,7 @@ pub fn desired(observed: &Observed) -> Vec<Desired> {
 /// it; else the lowest Windows can use.
 pub fn vni(observed: &Observed) -> i64 {
     let usable = |vni: &i64| *vni >= i64::from(MIN_VXLAN_VNI);
-    let set = original(&held_originals(observed), VNI).and_then(|o| o.applied.as_i64());
+    let set = original(&observed.originals(), VNI).and_then(|o| o.applied.as_i64());
     let found = || object(observed)?.spec.get(VNI)?.as_i64();
     set.filter(usable)
         .or_else(|| found().filter(usable))
@@ -123,7 +123,7 @@ fn original(all: &[Original], field: &str) -> Option<Original> {
 /// Holds a first change back while Linux nodes use the network: theirs would break when flannel next starts there.
 pub fn held(spec: &WindowsNodeConfigSpec, observed: &Observed, fields: &[Desired]) -> Option<Finding> {
     let encapsulation = &spec.calico.encapsulation;
-    let originals = held_originals(observed);
+    let originals = observed.originals();
     let ours = |d: &Desired| originals.iter().any(|o| d.id.is_of(o) && o.applied == d.value);
     let current = object(observed)?;
     let differing: Vec<_> = fields
@@ -169,7 +169,7 @@ pub fn not_restarted(observed: &Observed) -> Option<Finding> {
 
 /// Said while a change of ours stands: older releases of flannel do not say with what they work.
 pub fn changed(observed: &Observed) -> Option<String> {
-    let held = held_originals(observed);
+    let held = observed.originals();
     let changed = |field| original(&held, field).is_some_and(|o| o.previous.as_ref() != Some(&o.applied));
     (changed(VNI) || changed(PORT)).then(|| {
         format!(

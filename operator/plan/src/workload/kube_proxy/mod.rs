@@ -16,7 +16,8 @@ use super::meta::{
     powershell, pull_policy, resources,
 };
 use super::{Surroundings, Workload};
-use crate::network::{self, SourceVip};
+use crate::network;
+use crate::network::role::SourceVip;
 use crate::version::Version;
 
 pub use flags::{MANAGED_FLAGS, arguments};

@@ -16,7 +16,8 @@ use wn_api::spec::{Image, NetworkType, NodeAgent};
 use super::image::{DefaultImage, reference};
 use super::meta::{Base, config_map, daemon_set};
 use super::{Surroundings, Workload};
-use crate::network::{self, Backend, CalicoRole};
+use crate::network;
+use crate::network::role::{Backend, CalicoRole};
 use crate::version::Version;
 use command_line::CommandLines;
 

@@ -1,0 +1,78 @@
+//! A field the operator sets: which, to what, and how it is spoken of.
+
+use serde_json::Value;
+use wn_api::calico::ConfigKind;
+use wn_api::names::flannel;
+use wn_api::status::Original;
+
+/// A field below `spec` of a Calico object.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct FieldId {
+    pub kind: ConfigKind,
+    pub name: String,
+    pub field: String,
+}
+
+impl FieldId {
+    /// The field an original was written down for.
+    pub fn of(original: &Original) -> Self {
+        Self {
+            kind: original.kind,
+            name: original.name.clone(),
+            field: original.field.clone(),
+        }
+    }
+
+    /// Is this the field an original was written down for?
+    pub fn is_of(&self, original: &Original) -> bool {
+        original.kind == self.kind && original.name == self.name && original.field == self.field
+    }
+}
+
+impl std::fmt::Display for FieldId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kind {
+            ConfigKind::FlannelConfiguration => write!(
+                f,
+                "ConfigMap {}/{} {} {}",
+                flannel::NAMESPACE,
+                self.name,
+                flannel::NET_CONF_KEY,
+                self.field
+            ),
+            _ => write!(f, "{} {} spec.{}", self.kind.as_str(), self.name, self.field),
+        }
+    }
+}
+
+/// A change of one field, for Events and for `Observe`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub id: FieldId,
+    pub from: Option<Value>,
+    pub to: Option<Value>,
+    /// The field had our value before: who changed it. `None` for the first write.
+    pub drifted_by: Option<String>,
+}
+
+/// A field and what it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Desired {
+    pub id: FieldId,
+    pub value: Value,
+}
+
+/// Has the field the value? An absent or empty pool mode means `Never` to Calico.
+pub fn is_met(desired: &Desired, current: Option<&Value>) -> bool {
+    let empty = current.is_none_or(|v| v == "");
+    current == Some(&desired.value) || (empty && desired.value == "Never")
+}
+
+pub fn shown(value: Option<&Value>) -> String {
+    value.map_or_else(|| "absent".to_owned(), plain)
+}
+
+/// Strings without quotes: these are read by people.
+pub fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
