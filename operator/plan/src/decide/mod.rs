@@ -148,6 +148,7 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
     Some(Surroundings {
         namespace: observed.namespace.clone(),
         network: spec.network.type_,
+        calico: option.calico(),
         ipam: spec.network.ipam,
         typha: typha::usable(observed).map(str::to_owned),
         image_registry: spec.image_registry.clone(),

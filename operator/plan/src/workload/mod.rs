@@ -10,9 +10,9 @@ pub mod node_agent;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use wn_api::spec::{
-    Ipam, {EtcdSecret, NetworkType},
-};
+use wn_api::spec::{EtcdSecret, Ipam, NetworkType};
+
+use crate::network::role::CalicoRole;
 
 /// What both DaemonSets are rendered from. Every value is valid: see `validate` and `inputs`.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub struct Surroundings {
     /// Namespace of the operator, and of both DaemonSets.
     pub namespace: String,
     pub network: NetworkType,
+    /// What Calico does with that type.
+    pub calico: CalicoRole,
     pub ipam: Ipam,
     /// Namespace of the Typha that Felix asks instead of the API server.
     pub typha: Option<String>,

@@ -17,6 +17,7 @@ pub const NETWORKS: [NetworkType; 2] = [NetworkType::CalicoVxlan, NetworkType::C
 
 pub fn around(network: NetworkType) -> Surroundings {
     Surroundings {
+        calico: wn_plan::network::of(network).calico(),
         namespace: "windows-node-operator".into(),
         network,
         ipam: wn_api::spec::Ipam::CalicoIpam,

@@ -47,7 +47,7 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
     let mut plugin = json!({
         "name": "Calico",
         "type": "calico",
-        "mode": backend(around.network),
+        "mode": backend(around.calico),
         // HNS networks cannot be told apart by pool: one network for all of them.
         "windows_use_single_network": true,
         // Quoted so that the template is JSON; the installer replaces the quotes too, by the build's ability.

@@ -33,14 +33,14 @@ pub fn contents(
         spec,
         image: &images.node,
         env: env::agent(spec, api, around),
-        cni: !super::policy_only(around.network),
+        cni: !super::policy_only(around.calico),
         etcd: etcd::mount(around),
     };
     let mut containers = vec![agent.container("node", "node-service.ps1"), felix(&agent, lines)];
     if around.network == NetworkType::CalicoBgp {
         containers.push(agent.container("confd", "confd/confd-service.ps1"));
     }
-    if super::policy_only(around.network) {
+    if super::policy_only(around.calico) {
         // Not even `uninstall-calico`: some releases of it delete the other plugin's files (calico#11109).
         return Contents {
             init_containers: Vec::new(),

@@ -8,6 +8,7 @@ use wn_api::spec::{Ipam, LogLevel, NetworkType, NodeAgent};
 
 use super::cni_config::{ipam, net_dir_without_drive};
 use super::{backend, etcd};
+use crate::network::role::CalicoRole;
 use crate::workload::Surroundings;
 use crate::workload::meta::{api_server_env, env, field_env};
 
@@ -40,7 +41,7 @@ pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> V
         env("CNI_CONF_NAME", CNI_CONF_NAME),
         env("CNI_NET_DIR", net_dir_without_drive(spec)),
         env("CALICO_CNI_SERVICE_ACCOUNT", names::CNI_SERVICE_ACCOUNT),
-        env("CALICO_NETWORKING_BACKEND", backend(around.network)),
+        env("CALICO_NETWORKING_BACKEND", backend(around.calico)),
         env("KUBERNETES_DNS_SERVERS", around.dns_servers.join(",")),
         env("KUBERNETES_SERVICE_CIDRS", around.service_cidrs.join(",")),
         field_env("KUBERNETES_NODE_NAME", "spec.nodeName"),
@@ -60,9 +61,9 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
         env("WAIT_FOR_DATASTORE", "true"),
         env("CLUSTER_TYPE", cluster_type(around.network)),
         env("CALICO_DISABLE_FILE_LOGGING", "false"),
-        env("CALICO_NETWORKING_BACKEND", backend(around.network)),
+        env("CALICO_NETWORKING_BACKEND", backend(around.calico)),
     ];
-    all.extend(networking(around.network, around.hns_networks));
+    all.extend(networking(around.calico, around.hns_networks));
     all.extend([
         env("IP", "autodetect"),
         env("IP6", "none"),
@@ -113,8 +114,8 @@ fn typha(around: &Surroundings) -> Vec<EnvVar> {
 
 /// What of the CNI plugin is Calico's, and which HNS networks (a regular expression) Felix may program. Where Calico
 /// does not give pods their addresses, it knows them from the pods.
-fn networking(network: NetworkType, hns_networks: &str) -> Vec<EnvVar> {
-    if super::policy_only(network) {
+fn networking(role: CalicoRole, hns_networks: &str) -> Vec<EnvVar> {
+    if super::policy_only(role) {
         return vec![
             env("CALICO_MANAGE_CNI", "false"),
             env("KUBE_NETWORK", hns_networks),

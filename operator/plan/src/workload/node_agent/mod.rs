@@ -11,12 +11,11 @@ use k8s_openapi::api::apps::v1::DaemonSet;
 use wn_api::calico::CalicoApi;
 use wn_api::names::annotations::ETCD_CHECKSUM;
 use wn_api::names::node_agent as names;
-use wn_api::spec::{Image, NetworkType, NodeAgent};
+use wn_api::spec::{Image, NodeAgent};
 
 use super::image::{DefaultImage, reference};
 use super::meta::{Base, config_map, daemon_set};
 use super::{Surroundings, Workload};
-use crate::network;
 use crate::network::role::{Backend, CalicoRole};
 use crate::version::Version;
 use command_line::CommandLines;
@@ -32,8 +31,8 @@ const CNI: &str = "cni-windows";
 const GRACE_PERIOD: i64 = 5;
 
 /// Name of the networking backend, in `CALICO_NETWORKING_BACKEND` and as `mode` in the CNI configuration.
-fn backend(network: NetworkType) -> &'static str {
-    match network::of(network).calico() {
+fn backend(role: CalicoRole) -> &'static str {
+    match role {
         CalicoRole::Networking(Backend::Vxlan) => "vxlan",
         CalicoRole::Networking(Backend::Bgp) => "windows-bgp",
         CalicoRole::Policy { .. } => "none",
@@ -41,8 +40,8 @@ fn backend(network: NetworkType) -> &'static str {
 }
 
 /// Does Calico enforce policy in a network that is not its own?
-fn policy_only(network: NetworkType) -> bool {
-    matches!(network::of(network).calico(), CalicoRole::Policy { .. })
+fn policy_only(role: CalicoRole) -> bool {
+    matches!(role, CalicoRole::Policy { .. })
 }
 
 /// The two images of the agent.
@@ -67,7 +66,7 @@ pub fn node_agent(
         pull_secrets: &spec.image_pull_secrets,
         update_strategy: &spec.update_strategy,
     };
-    let config_map = (!policy_only(around.network)).then(|| {
+    let config_map = (!policy_only(around.calico)).then(|| {
         let cni = cni_config::render(spec, api, around);
         config_map(names::CONFIG_MAP, names::CONFIG_KEY, cni, &base, around)
     });
