@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::bench::table::{self, Figures};
-use crate::proof::record::Seen;
 use crate::proof::{CASES, CONDITIONS, Case, Outcome, Suite, build};
+use crate::windows::record::Seen;
 use crate::windows::{Release, WindowsHost};
 
 #[derive(Args, Clone, Debug)]
@@ -78,7 +78,7 @@ async fn find_out(suite: &Suite, release: Release, quick: bool) -> Result<Found>
     answers.value("time", "", seconds(began.elapsed()));
     let seen = outcomes
         .iter()
-        .map(|(condition, outcome)| Seen::new(&release.version, condition.name, outcome));
+        .map(|(condition, outcome)| Seen::new(&release.version, condition.name, outcome.words()));
     Ok(Found {
         seen: seen.collect(),
         release,

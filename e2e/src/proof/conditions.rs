@@ -42,6 +42,15 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Its word in the record, and what was said.
+    pub fn words(&self) -> (&'static str, &str) {
+        match self {
+            Self::Starts => ("starts", ""),
+            Self::Waits(words) => ("waits", words),
+            Self::Exits { words, .. } => ("exits", words),
+        }
+    }
+
     /// The words without this machine's address.
     fn of_any_machine(self, address: &str) -> Self {
         match self {

@@ -9,7 +9,6 @@ mod cases;
 mod conditions;
 mod expected;
 mod programmed;
-pub mod record;
 mod run;
 mod scene;
 mod services;

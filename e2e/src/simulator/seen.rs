@@ -2,7 +2,7 @@
 //! writes from runs of the Windows binary of each minor.
 
 use super::failure::{Kind, Verdict, refuse};
-use crate::proof::record::{Seen, parse};
+use crate::windows::record::{Seen, parse};
 
 const RECORD: &str = include_str!("../../windows/seen.tsv");
 

@@ -4,6 +4,7 @@
 mod dll;
 mod host;
 mod kube_proxy;
+pub mod record;
 mod release;
 mod rendered;
 

@@ -5,10 +5,10 @@
 use anyhow::{Context as _, Result, ensure};
 use wn_api::names::NODE_CONDITION;
 use wn_e2e::objects::text;
-use wn_e2e::proof::record::Seen;
 use wn_e2e::proof::{CASES, Condition, NODE, Network, Outcome, Suite, build, termination_message};
 use wn_e2e::simulator::Fault;
 use wn_e2e::stage::Stage;
+use wn_e2e::windows::record::Seen;
 use wn_e2e::windows::{Release, WindowsHost};
 
 const OLDEST: u32 = 33;
@@ -39,7 +39,7 @@ async fn kube_proxy_does_what_we_say_it_does() -> Result<()> {
 fn as_recorded(release: &Release, outcomes: &[(&Condition, Outcome)]) -> Result<()> {
     let seen: Vec<Seen> = outcomes
         .iter()
-        .map(|(condition, outcome)| Seen::new(&release.version, condition.name, outcome))
+        .map(|(condition, outcome)| Seen::new(&release.version, condition.name, outcome.words()))
         .collect();
     let recorded = Seen::recorded(&release.version)?;
     ensure!(

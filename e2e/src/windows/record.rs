@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
-use super::conditions::Outcome;
 use crate::control_plane::paths;
 
 const HEAD: &str = "# What kube-proxy.exe was seen to do at its start under Wine, by `cargo windows-proof --record`.\n\
@@ -21,12 +20,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn new(version: &str, condition: &str, outcome: &Outcome) -> Self {
-        let (outcome, message) = match outcome {
-            Outcome::Starts => ("starts", ""),
-            Outcome::Waits(words) => ("waits", words.as_str()),
-            Outcome::Exits { words, .. } => ("exits", words.as_str()),
-        };
+    pub fn new(version: &str, condition: &str, (outcome, message): (&str, &str)) -> Self {
         Self {
             version: version.to_owned(),
             condition: condition.to_owned(),
