@@ -11,6 +11,7 @@ pub mod etcd;
 pub mod failures;
 mod filed;
 pub mod flannel;
+mod ipam;
 mod labels;
 mod linux;
 mod nodes;
@@ -31,13 +32,12 @@ use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
 pub use bgp::{BgpFacts, BgpPeer};
-pub use calico::{
-    AffinityFacts, BlockFacts, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange,
-};
+pub use calico::{CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange};
 pub use cluster::SourceFacts;
 pub use etcd::{Announced, EtcdFacts, EtcdTrouble};
 pub use failures::SandboxFailure;
 pub use filed::{Filed, OnNode};
+pub use ipam::{AffinityFacts, BlockFacts};
 pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
 pub use nodes::{Misplaced, NodeFacts, Said, WindowsBuild};
