@@ -89,9 +89,10 @@ node_reasons! {
         "rancher/rancher#50915: Windows Server 2025 before the patch of October 2025" }
     OSBuildTooOldForDSR { Failing,
         "HNS of this patch level cannot do direct server return. Advice while DSR is off.",
-        "Node status.nodeInfo.kernelVersion, spec.kubeProxy.dsr",
+        "Node status.nodeInfo.kernelVersion, spec.kubeProxy.dsr; termination message: platform does not support feature Direct Server \
+         Return (DSR)",
         "install KB4571748 (17763.1432) or later, or set spec.kubeProxy.dsr to Auto",
-        "Calico install_windows.go supportsDSR; KB4571748" }
+        "Calico install_windows.go supportsDSR; KB4571748; message seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     HostProcessUnsupported { Failing,
         "The container runtime cannot run HostProcess containers, so neither agent nor kube-proxy can start.",
         "Node status.nodeInfo.containerRuntimeVersion",
