@@ -70,7 +70,7 @@ pub enum DeletionPolicy {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WindowsNodeConfigSpec {
     /// `Manage` changes the cluster to what Windows nodes need. `Observe` writes nothing but this
-    /// object's status and says there what it would write. Default: Manage.
+    /// object's status and Events, and says there what it would write. Default: Manage.
     #[serde(default)]
     pub mode: Mode,
 
