@@ -54,11 +54,11 @@ async fn version_follows_the_oldest_kubelet() -> Result<()> {
     remove_node(&stage, "older").await?;
     stage
         .cluster
-        .add_node(NodeSpec::windows("k3s").kubelet_version("v1.33.4+k3s1"))
+        .add_node(NodeSpec::windows("vendor").kubelet_version("v1.33.4+vendor.1"))
         .await?;
-    let found = version(&stage, "v1.33.4_k3s1").await?;
+    let found = version(&stage, "v1.33.4_vendor.1").await?;
     assert!(!arguments(&found).contains(&GATE));
-    remove_node(&stage, "k3s").await?;
+    remove_node(&stage, "vendor").await?;
     version(&stage, "v1.34.4").await?;
 
     stage
