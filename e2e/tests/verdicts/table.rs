@@ -273,9 +273,11 @@ fn sandboxes() -> Vec<Row> {
         (Reason::HNSManagementIPMissing, words::MANAGEMENT_INTERFACE),
         (Reason::HNSEndpointStale, words::ENDPOINT),
         (Reason::HNSNetworkCreateFailed, words::CREATE_NETWORK),
-        (Reason::HNSNetworkCreateFailed, words::NET_INTERFACE),
+        (Reason::HNSManagementIPMissing, words::NET_INTERFACE),
+        (Reason::HNSUnavailable, words::HNS_DOWN),
         (Reason::DatastoreNotReady, words::DATASTORE),
         (Reason::APIServerEndpointMissing, words::ENDPOINT_OF_API),
+        (Reason::APIServerEndpointMissing, words::KUBECONFIG),
         (Reason::SandboxCreationFailed, words::POLICY),
     ];
     let row = |(reason, said)| (reason, Mishap::Sandbox(said), Failing, "default/web-0");

@@ -108,6 +108,31 @@ node_reasons! {
         "Node status.nodeInfo.bootID changed over ten minutes ago; containers of the pods are older",
         "restart the kubelet, or delete the pods of calico-node-windows and kube-proxy-windows on the node",
         "projectcalico/calico#8397, #11840" }
+    StrictAffinityFalse { Failing,
+        "Calico's IPAM refuses Windows: strictAffinity is false.",
+        "IPAMConfiguration default spec.strictAffinity; or FailedCreatePodSandBox: global strict affinity should not be false for Windows node",
+        "set spec.calico.strictAffinity to Enforce, or strictAffinity true in Calico's IPAM configuration",
+        "Calico libcalico-go/lib/ipam/ipam.go, ErrStrictAffinity; projectcalico/calico#10619; refuses new pods on a node that has its block, too" }
+    NoQualifiedPool { Failing,
+        "No enabled IP pool has blocks a Windows node can use.",
+        "IPPools that select the node: spec.disabled, allowedUses, assignmentMode, blockSize; or FailedCreatePodSandBox: cannot find a qualified ippool",
+        "create or enable an IPPool with blockSize 29 or less",
+        "Calico libcalico-go/lib/ipam/ipam.go, ErrNoQualifiedPool" }
+    NoPoolForNode { Failing,
+        "No IP pool selects the node.",
+        "IPPools spec.nodeSelector against the labels of the Node; or FailedCreatePodSandBox: no configured Calico pools for node",
+        "correct the nodeSelector of the IPPool, or the labels of the node",
+        "Calico libcalico-go/lib/ipam/ipam.go; refuses new pods on a node that has its block, too" }
+    VNITooLow { Failing,
+        "The VXLAN identifier is below 4096, which Windows does not take.",
+        "FelixConfiguration default spec.vxlanVNI; or FailedCreatePodSandBox: Windows does not support VXLANVNI < 4096",
+        "set spec.calico.vxlan.vni to 4096 or more, and see condition CalicoConfigured for what withholds it",
+        "Calico dataplane_windows.go" }
+    HNSUnavailable { Failing,
+        "The Host Networking Service (HNS) of the node does not answer.",
+        "FailedCreatePodSandBox or the last message of a networking pod: error 0x6ba, The RPC server is unavailable",
+        "start service hns on the node, and reboot the node if it stops again",
+        "Win32 error 1722 (0x6ba) RPC_S_SERVER_UNAVAILABLE of every HNS call while service hns is not running" }
     AgentNotScheduled { Failing,
         "No pod of Calico's node agent runs on the node.",
         "no Pod k8s-app=calico-node-windows with this spec.nodeName",
@@ -248,21 +273,6 @@ node_reasons! {
         "Node condition Ready is False",
         "see the message of the condition",
         "kubernetes.io: Node status" }
-    StrictAffinityFalse { Failing,
-        "Calico's IPAM refuses Windows: strictAffinity is false.",
-        "FailedCreatePodSandBox: global strict affinity should not be false for Windows node",
-        "set spec.calico.strictAffinity to Enforce, or strictAffinity true in Calico's IPAM configuration",
-        "Calico libcalico-go/lib/ipam/ipam.go, ErrStrictAffinity; projectcalico/calico#10619" }
-    NoQualifiedPool { Failing,
-        "No enabled IP pool has blocks a Windows node can use.",
-        "FailedCreatePodSandBox: cannot find a qualified ippool",
-        "create an IPPool with blockSize 29 or less",
-        "Calico libcalico-go/lib/ipam/ipam.go, ErrNoQualifiedPool" }
-    NoPoolForNode { Failing,
-        "No IP pool selects the node.",
-        "FailedCreatePodSandBox: no configured Calico pools for node",
-        "correct the nodeSelector of the IPPool, or the labels of the node",
-        "Calico libcalico-go/lib/ipam/ipam.go" }
     CNITokenInvalid { Failing,
         "The token of the CNI plugin is no longer valid.",
         "FailedCreatePodSandBox: connection is unauthorized: Unauthorized",
@@ -278,16 +288,12 @@ node_reasons! {
         "FailedCreatePodSandBox: Could not find vxlan0 in V2",
         "drain the node, restart service hns and the agent pod",
         "Calico dataplane_windows.go" }
-    VNITooLow { Failing,
-        "The VXLAN identifier is below 4096, which Windows does not take.",
-        "FailedCreatePodSandBox: Windows does not support VXLANVNI < 4096",
-        "set spec.calico.vxlan.vni to 4096 or more",
-        "Calico dataplane_windows.go" }
     HNSManagementIPMissing { Failing,
         "HNS did not get the node's own address back after its network was made.",
-        "FailedCreatePodSandBox: failed to get management IP, or timed out waiting for interface matching the management IP",
+        "FailedCreatePodSandBox: Calico CNI panicked during ADD: … nil pointer dereference (the network has no ManagementIP), failed to get net \
+         interface for HNSNetwork, or timed out waiting for interface matching the management IP (no adapter has it)",
         "set spec.nodeAgent.vxlanAdapter to the adapter with the node's address, then reboot the node",
-        "Calico dataplane_windows.go" }
+        "Calico dataplane_windows.go: without a ManagementIP it dereferences nil, seen from calico.exe v3.32.1" }
     HNSEndpointStale { Failing,
         "HNS cannot remove an endpoint of a former pod.",
         "FailedCreatePodSandBox: failed to delete existing remote HNSEndpoint",
@@ -295,7 +301,7 @@ node_reasons! {
         "Calico dataplane_windows.go; projectcalico/calico#7823" }
     HNSNetworkCreateFailed { Failing,
         "HNS cannot make the network.",
-        "FailedCreatePodSandBox: failed to create HNSNetwork, or failed to get net interface for HNSNetwork",
+        "FailedCreatePodSandBox: failed to create HNSNetwork",
         "check spec.nodeAgent.vxlanAdapter, and remove other HNS networks on the same adapter",
         "Calico dataplane_windows.go" }
     DatastoreNotReady { Failing,
@@ -305,7 +311,8 @@ node_reasons! {
         "Calico cni-plugin/pkg/plugin/plugin.go" }
     APIServerEndpointMissing { Failing,
         "The CNI plugin was given no address of the API server.",
-        "FailedCreatePodSandBox: host must be a URL or a host:port pair",
+        "FailedCreatePodSandBox: host must be a URL or a host:port pair, or the plugin's kubeconfig: mapping values are not allowed in this \
+         context",
         "set spec.network.apiServer, then delete the pod of calico-node-windows on the node",
         "tigera/operator#3113; kubernetes-sigs/sig-windows-tools#302" }
     SandboxCreationFailed { Failing,

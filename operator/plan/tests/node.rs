@@ -10,7 +10,8 @@ use rstest::rstest;
 use serde_json::json;
 use wn_api::node_reasons::{NodeReason as R, Weight};
 use wn_api::spec::{NetworkType, TaintMode};
-use wn_plan::node::{Marks, Run, Setting, State, Table, Verdict, View, marks, verdict};
+use wn_plan::calico::pools::Offer;
+use wn_plan::node::{CalicoIpam, Marks, Run, Setting, State, Table, Verdict, View, marks, verdict};
 use wn_plan::observed::{App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure, Trouble};
 use wn_plan::version::Version;
 
@@ -66,6 +67,11 @@ fn works() -> World {
             kubernetes: Some(Version::new(1, 36, 3)),
             dsr: true,
             vni: 4096,
+            felix_vni: Some(4096),
+            calico_ipam: Some(CalicoIpam {
+                lax: false,
+                pools: vec![offer("all()", true)],
+            }),
             own_vnis: [].into(),
             cni_dirs: ("/opt/cni/bin".into(), "/etc/cni/net.d".into()),
         },
@@ -74,7 +80,24 @@ fn works() -> World {
     }
 }
 
+fn offer(selector: &str, fits: bool) -> Offer {
+    Offer {
+        selector: selector.into(),
+        fits,
+    }
+}
+
 impl World {
+    fn ipam(self, change: impl FnOnce(&mut CalicoIpam)) -> Self {
+        self.setting(|s| change(s.calico_ipam.as_mut().unwrap()))
+    }
+
+    fn without_block(mut self) -> Self {
+        self.observed.calico.blocks = Default::default();
+        self.observed.calico.affinities = Default::default();
+        self
+    }
+
     fn node(mut self, change: impl FnOnce(&mut NodeFacts)) -> Self {
         change(self.observed.nodes.get_mut(NODE).unwrap());
         self
@@ -413,10 +436,62 @@ fn a_daemon_set_that_waits_is_the_cause() {
 #[case(239, State::Progressing)]
 #[case(240, State::Failing)]
 fn a_block_has_its_time(#[case] now: i64, #[case] expected: State) {
-    let mut node = works().at(now);
-    node.observed.calico.blocks = Default::default();
-    node.observed.calico.affinities = Default::default();
+    let node = works().at(now).without_block();
     assert_eq!(node.found(), (expected, vec![R::NoIPAMBlock]));
+}
+
+/// What we know of Calico's configuration is the cause of a missing block, and so of a network that is not made; there
+/// is nothing to wait for.
+#[rstest]
+#[case::strict_affinity(|w: World| w.ipam(|i| i.lax = true), R::StrictAffinityFalse)]
+#[case::no_pool(|w: World| w.ipam(|i| i.pools.clear()), R::NoQualifiedPool)]
+#[case::small_blocks(|w: World| w.ipam(|i| i.pools = vec![offer("all()", false)]), R::NoQualifiedPool)]
+#[case::not_selected(|w: World| w.ipam(|i| i.pools = vec![offer("has(linux)", true)]), R::NoPoolForNode)]
+#[case::vni(|w: World| w.setting(|s| s.felix_vni = Some(4095)), R::VNITooLow)]
+fn a_known_cause_stands_before_what_follows_from_it(#[case] spoil: fn(World) -> World, #[case] cause: R) {
+    let node = spoil(works())
+        .at(10)
+        .without_block()
+        .pod(App::KubeProxy, |p| crash(p, "could not find HNS network Calico"));
+    assert_eq!(
+        node.found(),
+        (
+            State::Failing,
+            vec![cause, R::KubeProxyNoHNSNetwork, R::NoIPAMBlock]
+        )
+    );
+    // The event of a pod says the same once more.
+    let said = spoil(works()).fails("global strict affinity should not be false for Windows node", 3599);
+    assert_eq!(said.found().1.first(), Some(&R::StrictAffinityFalse));
+    let bgp = spoil(works()).setting(|s| s.network = NetworkType::CalicoBgp);
+    assert_eq!(bgp.found().0 == State::Failing, cause != R::VNITooLow && bgp.found().1 == [cause]);
+}
+
+/// The plugin asks IPAM and the pools for each pod, whatever block the node has; only a pool's blockSize is of no
+/// concern once there is a block.
+#[rstest]
+#[case(|w: World| w.ipam(|i| i.lax = true), &[R::StrictAffinityFalse])]
+#[case(|w: World| w.ipam(|i| i.pools = vec![offer("has(linux)", true)]), &[R::NoPoolForNode])]
+#[case(|w: World| w.ipam(|i| i.pools = vec![offer("all()", false)]), &[])]
+#[case(|w: World| w.ipam(|i| i.pools.push(offer("all()", false))), &[])]
+#[case(|w: World| w.ipam(|i| i.pools = vec![offer("what is this", true)]), &[])]
+#[case(|w: World| w.setting(|s| s.felix_vni = None), &[])]
+#[case(|w: World| w.setting(|s| (s.felix_vni, s.ipam) = (Some(1), wn_api::spec::Ipam::HostLocal)), &[])]
+#[case(|w: World| w.setting(|s| s.calico_ipam = None).without_block(), &[R::NoIPAMBlock])]
+fn configuration_of_a_node_with_a_block(#[case] spoil: fn(World) -> World, #[case] expected: &[R]) {
+    assert_eq!(spoil(works()).found().1, expected);
+}
+
+/// The service that everything on the node depends on is told as such, by whichever text it comes.
+#[rstest]
+#[case("failed to create HNSNetwork Calico: hnsCall failed in Win32: The RPC server is unavailable. (0x6ba)")]
+#[case("failed to delete existing remote HNSEndpoint Calico_ep: hnsCall failed in Win32: Der RPC-Server ist nicht verfügbar. (0x6ba)")]
+fn hns_that_is_down(#[case] message: &str) {
+    assert_eq!(works().fails(message, 3599).found(), (State::Failing, vec![R::HNSUnavailable]));
+    for app in [App::NodeAgent, App::KubeProxy] {
+        let node = works().pod(app, |p| crash(p, message));
+        assert_eq!(node.found(), (State::Failing, vec![R::HNSUnavailable]), "{app:?}");
+    }
 }
 
 #[test]
@@ -526,14 +601,24 @@ fn a_node_not_ready(#[case] now: i64, #[case] expected: State) {
 #[case("… timeout acquiring mutex", R::CNIStalled)]
 #[case("… Could not find vxlan0 in V2", R::HNSNetworkInconsistent)]
 #[case("… Windows does not support VXLANVNI < 4096", R::VNITooLow)]
-#[case("… failed to get management IP from HNSNetwork", R::HNSManagementIPMissing)]
+#[case(
+    "… Calico CNI panicked during ADD: runtime error: invalid memory address or nil pointer dereference",
+    R::HNSManagementIPMissing
+)]
+#[case(
+    "… timeout, failed to get net interface for HNSNetwork Calico (172.20.0.5): couldn't find an interface matching management IP 172.20.0.5",
+    R::HNSManagementIPMissing
+)]
+#[case(
+    "… error creating calico client: error loading config file \"c:/etc/cni/net.d/calico-kubeconfig\": yaml: line 7: mapping values are not allowed in this context",
+    R::APIServerEndpointMissing
+)]
 #[case(
     "… timed out waiting for interface matching the management IP",
     R::HNSManagementIPMissing
 )]
 #[case("… failed to delete existing remote HNSEndpoint", R::HNSEndpointStale)]
 #[case("… failed to create HNSNetwork", R::HNSNetworkCreateFailed)]
-#[case("… failed to get net interface for HNSNetwork", R::HNSNetworkCreateFailed)]
 #[case("… Calico is currently not ready to process requests", R::DatastoreNotReady)]
 #[case("… host must be a URL or a host:port pair: \"\"", R::APIServerEndpointMissing)]
 #[case("… something new", R::SandboxCreationFailed)]

@@ -41,8 +41,9 @@ pub const NOT_IN_V2: Words = words(
     DATAPLANE,
 );
 pub const VNI: Words = words("Windows does not support VXLANVNI < 4096", DATAPLANE);
+/// HNS gave the network no ManagementIP: recorded from `calico.exe` v3.32.1, the first line.
 pub const MANAGEMENT_IP: Words = words(
-    "timeout, failed to get management IP from HNSNetwork Calico: hnsCall failed in Win32: Element not found. (0x490)",
+    "Calico CNI panicked during ADD: runtime error: invalid memory address or nil pointer dereference",
     DATAPLANE,
 );
 pub const MANAGEMENT_INTERFACE: Words = words(
@@ -61,6 +62,11 @@ pub const NET_INTERFACE: Words = words(
     "timeout, failed to get net interface for HNSNetwork Calico (172.20.0.5): couldn't find an interface matching management IP 172.20.0.5",
     DATAPLANE,
 );
+/// Service hns does not run: any call fails so, here the first that is not ignored.
+pub const HNS_DOWN: Words = words(
+    "failed to create HNSNetwork Calico: hnsCall failed in Win32: The RPC server is unavailable. (0x6ba)",
+    DATAPLANE,
+);
 pub const DATASTORE: Words = words(
     "Calico is currently not ready to process requests",
     "projectcalico/calico cni-plugin/pkg/plugin/plugin.go",
@@ -68,6 +74,11 @@ pub const DATASTORE: Words = words(
 pub const ENDPOINT_OF_API: Words = words(
     "host must be a URL or a host:port pair: \"https://:\"",
     "kubernetes/client-go rest/url_utils.go; tigera/operator#3113",
+);
+/// Recorded from `calico.exe` v3.32.1 with `server: https://:` in its kubeconfig.
+pub const KUBECONFIG: Words = words(
+    "error creating calico client: error loading config file \"c:/etc/cni/net.d/calico-kubeconfig\": yaml: line 7: mapping values are not allowed in this context",
+    "projectcalico/calico cni-plugin/internal/pkg/utils; client-go",
 );
 /// Nothing anybody has a name for: `issue #8465`.
 pub const POLICY: Words = words(

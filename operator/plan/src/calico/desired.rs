@@ -100,18 +100,16 @@ pub fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Origi
             .and_then(|o| number(&o.applied))
             .filter(usable)
     };
-    let felix = (ConfigKind::FelixConfiguration, DEFAULT.to_owned());
-    let found = || {
-        observed
-            .calico
-            .objects
-            .get(&felix)
-            .and_then(|o| number(o.spec.get(FIELD)?))
-    };
     asked
         .or_else(set)
-        .or_else(|| found().filter(usable))
+        .or_else(|| found_vni(observed).filter(usable))
         .unwrap_or(MIN_VXLAN_VNI)
+}
+
+/// `vxlanVNI` of `FelixConfiguration` `default` as it is.
+pub fn found_vni(observed: &Observed) -> Option<i32> {
+    let felix = (ConfigKind::FelixConfiguration, DEFAULT.to_owned());
+    number(observed.calico.objects.get(&felix)?.spec.get("vxlanVNI")?)
 }
 
 fn number(value: &Value) -> Option<i32> {

@@ -22,7 +22,7 @@ use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
 
-pub use desired::vni;
+pub use desired::{found_vni, vni};
 
 use crate::field::{Change, FieldId};
 use crate::finding::Finding;
@@ -78,6 +78,8 @@ pub struct CalicoPlan {
     pub revisit: Option<Timestamp>,
     /// Agents may be started: Calico is, or will be after `writes`, what they need.
     pub fit_for_agents: bool,
+    /// Calico's configuration was read and judged: nothing keeps us from knowing it.
+    pub judged: bool,
     /// Calico networks nothing here: its own configuration is nobody's concern.
     pub policy_only: bool,
     /// What of the network's own configuration, which is not Calico's, is not as it must be.
@@ -122,6 +124,7 @@ pub fn plan(
         given_up: judged.given_up,
         revisit: judged.revisit,
         writes,
+        judged: true,
         ..CalicoPlan::default()
     }
 }
@@ -146,6 +149,7 @@ fn beside(
         writes: writes::writes(&judged, observed, &held),
         originals: originals::next(&held, &judged, observed),
         fit_for_agents: form.is_some() && api::pause(&observed.calico).is_none(),
+        judged: true,
         policy_only: true,
         of_network,
         given_up: judged.given_up,

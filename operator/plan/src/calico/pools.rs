@@ -43,6 +43,34 @@ pub fn in_use_cidr(observed: &Observed, cidr: &str) -> bool {
     in_use(observed, &CalicoObject::read(ConfigKind::IpPool, &pool))
 }
 
+/// A pool as far as it decides which Windows nodes are given a block of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Offer {
+    pub selector: String,
+    /// Its blocks have room for Windows.
+    pub fits: bool,
+}
+
+impl Offer {
+    /// A selector we cannot read may well match.
+    pub fn selects(&self, labels: &Labels) -> bool {
+        selector::matches(&self.selector, labels).unwrap_or(true)
+    }
+}
+
+/// The pools that IPAM takes blocks for pods from.
+pub fn offers(observed: &Observed) -> Vec<Offer> {
+    all(observed)
+        .filter(|(_, pool)| {
+            is_enabled_v4(pool) && allows_workloads(pool) && pool.text("assignmentMode") != "Manual"
+        })
+        .map(|(_, pool)| Offer {
+            selector: pool.text("nodeSelector").to_owned(),
+            fits: block_size(pool) <= LONGEST_WINDOWS_BLOCK,
+        })
+        .collect()
+}
+
 fn serves(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
     is_enabled_v4(pool) && block_size(pool) <= LONGEST_WINDOWS_BLOCK && selects(pool, nodes)
 }

@@ -2,10 +2,13 @@
 
 use ipnet::Ipv4Net;
 use wn_api::node_reasons::NodeReason;
+use wn_api::names::MIN_VXLAN_VNI;
 use wn_api::spec::Ipam;
 
 use super::check::{Finding, View, find};
 use super::deadlines::SET_UP;
+use super::setting::CalicoIpam;
+use crate::calico::pools::{LONGEST_WINDOWS_BLOCK, Offer};
 use crate::network;
 use crate::observed::BlockFacts;
 
@@ -45,6 +48,48 @@ pub fn check(view: &View) -> Vec<Finding> {
     }
     found.extend(block.cidr.and_then(|range| small(view, range, "block")));
     found
+}
+
+/// What of Calico's configuration keeps the node from its addresses: the cause of a missing block, and of pods that
+/// cannot be created on a node that has one.
+pub fn configuration(view: &View) -> Vec<Finding> {
+    if view.setting.ipam == Ipam::HostLocal || !view.calico_networks() {
+        return Vec::new();
+    }
+    let vni = view
+        .setting
+        .felix_vni
+        .filter(|vni| view.overlay() && *vni < i64::from(MIN_VXLAN_VNI));
+    let vni = vni.map(|vni| {
+        let cause = format!("FelixConfiguration default says vxlanVNI {vni}, and Windows takes none below {MIN_VXLAN_VNI}");
+        find(NodeReason::VNITooLow, cause)
+    });
+    let ipam = view.setting.calico_ipam.as_ref();
+    ipam.and_then(refusal)
+        .into_iter()
+        .chain(ipam.and_then(|ipam| pool(view, &ipam.pools)))
+        .chain(vni)
+        .collect()
+}
+
+fn refusal(ipam: &CalicoIpam) -> Option<Finding> {
+    let cause = "Calico's IPAM configuration default has strictAffinity false, and its IPAM refuses Windows nodes";
+    ipam.lax.then(|| find(NodeReason::StrictAffinityFalse, cause))
+}
+
+/// Pools are asked again for each pod, but for one that has too small blocks: a block that is there was not of it.
+fn pool(view: &View, pools: &[Offer]) -> Option<Finding> {
+    let mut selecting = pools.iter().filter(|p| p.selects(&view.node.labels)).peekable();
+    if pools.is_empty() {
+        Some(find(NodeReason::NoQualifiedPool, "there is no enabled IPv4 IPPool for workloads"))
+    } else if selecting.peek().is_none() {
+        Some(find(NodeReason::NoPoolForNode, "no enabled IPv4 IPPool for workloads selects the node"))
+    } else if selecting.all(|p| !p.fits) && view.blocks.is_empty() {
+        let cause = format!("the IPPools that select the node have a blockSize above {LONGEST_WINDOWS_BLOCK}");
+        Some(find(NodeReason::NoQualifiedPool, cause))
+    } else {
+        None
+    }
 }
 
 /// Where pods get addresses of the Node's own range, it must have one.

@@ -21,6 +21,6 @@ mod verdict;
 pub use check::{Finding, View};
 pub use deadlines::SANDBOX_WINDOW;
 pub use marks::{Marks, marks};
-pub use setting::{Run, Setting};
+pub use setting::{CalicoIpam, Run, Setting};
 pub use table::{Entry, Judgement, Table};
 pub use verdict::{State, Verdict, verdict};

@@ -20,6 +20,9 @@ struct Kind {
     words: &'static [(&'static str, NodeReason)],
 }
 
+/// Win32 error 1722 (`RPC_S_SERVER_UNAVAILABLE`) of any call to HNS; its words are localized.
+pub const HNS_DOWN: (&str, NodeReason) = ("(0x6ba)", NodeReason::HNSUnavailable);
+
 const AGENT: Kind = Kind {
     what: "Calico's node agent",
     not_scheduled: NodeReason::AgentNotScheduled,
@@ -27,10 +30,13 @@ const AGENT: Kind = Kind {
     crash_looping: NodeReason::AgentCrashLooping,
     not_ready: NodeReason::AgentNotReady,
     grace: AGENT_READY,
-    words: &[(
-        "global strict affinity should not be false",
-        NodeReason::StrictAffinityFalse,
-    )],
+    words: &[
+        HNS_DOWN,
+        (
+            "global strict affinity should not be false",
+            NodeReason::StrictAffinityFalse,
+        ),
+    ],
 };
 
 const NETWORK_AGENT: Kind = Kind {
@@ -41,7 +47,7 @@ const NETWORK_AGENT: Kind = Kind {
     not_ready: NodeReason::NetworkAgentNotReady,
     grace: SET_UP,
     // flannel `pkg/subnet/kube/kube.go`.
-    words: &[("pod cidr not assigned", NodeReason::PodCIDRMissing)],
+    words: &[HNS_DOWN, ("pod cidr not assigned", NodeReason::PodCIDRMissing)],
 };
 
 const PROXY: Kind = Kind {
@@ -54,6 +60,7 @@ const PROXY: Kind = Kind {
     // `cmd/kube-proxy/app` and `pkg/proxy/winkernel/proxier.go`; the start script says the two with a small n.
     // Each but those two was seen from the Windows binary of every minor that says it: `e2e/windows/seen.tsv`.
     words: &[
+        HNS_DOWN,
         ("unrecognized feature gate", NodeReason::KubeProxyFeatureGate),
         ("cannot set feature gate", NodeReason::KubeProxyFeatureGate),
         ("for \"--feature-gates\" flag", NodeReason::KubeProxyFeatureGate),

@@ -4,10 +4,12 @@ use wn_api::node_reasons::NodeReason;
 
 use super::check::{Finding, View, find};
 use super::deadlines::SANDBOX_WINDOW;
+use super::pods::HNS_DOWN;
 use crate::observed::SandboxFailure;
 
-/// Texts of Calico, client-go and HNS, the specific before the general: a wrapped error holds several.
+/// Texts of Calico, client-go and HNS, the cause before what it is wrapped in: an error holds several.
 const TEXTS: &[(&str, NodeReason)] = &[
+    HNS_DOWN,
     (
         "global strict affinity should not be false for Windows node",
         NodeReason::StrictAffinityFalse,
@@ -25,8 +27,13 @@ const TEXTS: &[(&str, NodeReason)] = &[
     ("timeout acquiring mutex", NodeReason::CNIStalled),
     ("Could not find vxlan0 in V2", NodeReason::HNSNetworkInconsistent),
     ("Windows does not support VXLANVNI < 4096", NodeReason::VNITooLow),
+    // HNS gave the network no ManagementIP, and the plugin dereferences the nil it gets (seen from v3.32.1).
     (
-        "failed to get management IP from HNSNetwork",
+        "Calico CNI panicked during ADD: runtime error: invalid memory address or nil pointer dereference",
+        NodeReason::HNSManagementIPMissing,
+    ),
+    (
+        "failed to get net interface for HNSNetwork",
         NodeReason::HNSManagementIPMissing,
     ),
     (
@@ -39,15 +46,16 @@ const TEXTS: &[(&str, NodeReason)] = &[
     ),
     ("failed to create HNSNetwork", NodeReason::HNSNetworkCreateFailed),
     (
-        "failed to get net interface for HNSNetwork",
-        NodeReason::HNSNetworkCreateFailed,
-    ),
-    (
         "Calico is currently not ready to process requests",
         NodeReason::DatastoreNotReady,
     ),
     (
         "host must be a URL or a host:port pair",
+        NodeReason::APIServerEndpointMissing,
+    ),
+    // The same of the plugin's kubeconfig with `server: https://:` (seen from v3.32.1).
+    (
+        "mapping values are not allowed in this context",
         NodeReason::APIServerEndpointMissing,
     ),
 ];

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use wn_api::calico::ConfigKind;
+use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::spec::{Ipam, NetworkType, WindowsNodeConfigSpec};
 
+use crate::calico::pools::{self, Offer};
 use crate::calico;
 use crate::decide::{Plan, WorkloadPlan};
 use crate::network;
@@ -24,10 +25,22 @@ pub struct Setting {
     /// kube-proxy was told to do DSR.
     pub dsr: bool,
     pub vni: i64,
+    /// The VNI that Felix of all nodes has, where its configuration says one.
+    pub felix_vni: Option<i64>,
+    /// What IPAM goes by; `None` while Calico's configuration is not known, or networks nothing.
+    pub calico_ipam: Option<CalicoIpam>,
     /// VNIs that Felix of single nodes has.
     pub own_vnis: BTreeMap<String, i64>,
     /// CNI folders as configured: binaries, configuration.
     pub cni_dirs: (String, String),
+}
+
+/// Calico's IPAM configuration as far as it decides whether a Windows node is given addresses.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CalicoIpam {
+    /// `strictAffinity` is false. What is not there yet is made by the first node that asks.
+    pub lax: bool,
+    pub pools: Vec<Offer>,
 }
 
 /// How a DaemonSet stands.
@@ -51,6 +64,8 @@ impl Setting {
             kubernetes: observed.kubernetes.clone(),
             dsr: plan.proxy.flags.iter().any(|f| f == "--enable-dsr=true"),
             vni: calico::vni(spec, observed, &plan.calico.originals).into(),
+            felix_vni: calico::found_vni(observed).map(Into::into),
+            calico_ipam: (plan.calico.judged && !plan.calico.policy_only).then(|| calico_ipam(observed)),
             own_vnis: own_vnis(observed),
             cni_dirs: network::of(spec.network.type_).cni_dirs(spec, observed),
         }
@@ -63,6 +78,15 @@ fn run(plan: &WorkloadPlan, app: App, observed: &Observed) -> Run {
         ours: plan.standing == Standing::Managed,
         blocked: plan.blocked.as_ref().map(|f| f.reason.as_str()),
         created: daemon_sets.filter_map(|d| d.created).max(),
+    }
+}
+
+fn calico_ipam(observed: &Observed) -> CalicoIpam {
+    let config = (ConfigKind::IpamConfiguration, DEFAULT.to_owned());
+    let config = observed.calico.objects.get(&config);
+    CalicoIpam {
+        lax: config.is_some_and(|c| !c.is_true("strictAffinity")),
+        pools: pools::offers(observed),
     }
 }
 

@@ -46,13 +46,14 @@ pub struct Verdict {
 
 type Check = fn(&View) -> Vec<Finding>;
 
-/// In the order of rank: what stands first causes what follows.
+/// Rank is the order of `NodeReason`, not of this list; of two findings of one reason the first is kept.
 const CHECKS: &[Check] = &[
     runtime::silent,
     os::check,
     runtime::containers,
     reboot::check,
     ipam::pod_cidr,
+    ipam::configuration,
     pods::network_agent,
     pods::agent,
     pods::proxy,
@@ -73,11 +74,15 @@ pub fn verdict(view: &View) -> Verdict {
         .filter(|at| *at > view.now)
         .min();
     // What does not work before what cannot be told before advice; within each, by rank.
-    findings.sort_by_key(|f| match f.weight {
-        Weight::Failing | Weight::Progressing => 0,
-        Weight::Unknown => 1,
-        Weight::Advice => 2,
+    findings.sort_by_key(|f| {
+        let weight = match f.weight {
+            Weight::Failing | Weight::Progressing => 0,
+            Weight::Unknown => 1,
+            Weight::Advice => 2,
+        };
+        (weight, f.reason)
     });
+    findings.dedup_by_key(|f| f.reason);
     // The cause decides: what fails because of something that is still under way is under way, too.
     let state = match findings.first().map(|f| f.weight) {
         Some(Weight::Failing) => State::Failing,
