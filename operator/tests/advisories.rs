@@ -106,8 +106,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "node reasons `RecoveringAfterReboot`, `NotRecovered`",
     ),
     (
-        "A VNI or pool CIDR that is changed while nodes have pods: HNS keeps the old one until the node is drained and its network made anew",
-        "not visible in the API",
+        "A VNI that is changed while nodes run: HNS keeps a network with the old one until the node is rebooted or its network removed",
+        "node reason `NodeRebuildRequired`; another block for the node: `TunnelAddressStale`",
     ),
     (
         "RemoteAccess, the Windows service behind BGP",

@@ -16,6 +16,23 @@ the reason and the others are listed.
 *Failing* and *Progressing* make a node not ready, the latter while it is within the time a stage usually takes. *Unknown* says that
 something cannot be told, *Advice* what is worth knowing; neither makes a node not ready.
 
+The condition's `lastHeartbeatTime` is when it was written last, not a beat: nothing is written while nothing changes.
+
+## What True does not say
+
+Everything is judged from the API, and some of what happens on a node leaves no trace there:
+
+- **The HNS network.** Felix is ready as soon as it has read the datastore, also without a network. That there is one is concluded from
+  Calico's startup, which makes it and then writes `NetworkUnavailable` anew (`StartupNotFinished`, `NodeRebuildRequired`). A network that is
+  removed or broken after that is noticed when a pod is created (`HNS…` reasons), or when the agent's pod starts again.
+- **Policy only.** Where Calico does not network the node, its startup writes no condition: `True` then says that the pods run and are ready,
+  not that startup succeeded. Nor is the condition judged where somebody else, a cloud's route controller for one, has it.
+- **Agents that are no pods**, services of Windows, are judged by what they leave on the Node and in Calico's IPAM alone.
+- **The VNI of a network** is the one the agent's pod had when the network was seen first. One that was changed before the operator came is
+  not known, and a network that was made anew by hand with the same block and the same MAC address looks like the old one: then remove
+  annotation `windowsnode.dev/hns-network` from the Node, and the operator writes it anew.
+- **Traffic**: firewalls, routes and switches between the nodes, and rules in HNS that are there and do not work.
+
 ";
 
 fn rendered() -> String {

@@ -15,12 +15,12 @@ use super::failure::{Failure, Kind};
 use super::faults::Fault;
 use super::ipam::{self, Cidr, Pool};
 use super::kube_proxy::Network;
-use super::node::{Seen, View, failed, given, is_host_process, now, uid};
+use super::node::{Seen, View, failed, given, is_host_process, now, start_id};
 use super::pod_status::Outcome;
 
 /// What becomes of the agent in `pod` now.
 pub async fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Result<Seen, Error> {
-    let id = uid(pod);
+    let id = start_id(pod);
     let rivals = view.agents.len().saturating_sub(1);
     if rivals > 0 {
         view.run.started.remove(&id);
@@ -132,7 +132,11 @@ async fn start_agent(
         });
     }
     let ip = view.ip.as_deref().unwrap_or_default();
-    let patch = claim::node_patch(ip, block.filter(|_| overlay), &now());
+    let mut patch = claim::node_patch(ip, block.filter(|_| overlay), &now());
+    if !networked {
+        // Recorded from v3.32.1: without networking neither `-startup` nor `-shutdown` touches the condition.
+        patch["status"] = serde_json::json!({});
+    }
     claim::annotate(&shared.client, &node, &patch).await?;
     Ok(Ok(()))
 }

@@ -11,7 +11,6 @@ use wn_api::calico::CalicoApi;
 use super::cache::CalicoObject;
 use super::feeds::resource;
 use super::ipam::{self, Cidr};
-use super::pod_status::says;
 
 const FIELD_MANAGER: &str = "Go-http-client";
 
@@ -104,11 +103,8 @@ pub fn node_patch(node_ip: &str, tunnel: Option<Cidr>, now: &str) -> Value {
     })
 }
 
-/// Writes `patch` unless the node says all of it already.
+/// Writes `patch`, at each start anew: the condition with its new times, too.
 pub async fn annotate(client: &Client, node: &Node, patch: &Value) -> Result<(), Error> {
-    if node_says(node, patch) {
-        return Ok(());
-    }
     let name = node.metadata.name.as_deref().unwrap_or_default();
     let params = PatchParams {
         field_manager: Some(FIELD_MANAGER.to_owned()),
@@ -118,18 +114,6 @@ pub async fn annotate(client: &Client, node: &Node, patch: &Value) -> Result<(),
         .patch_status(name, &params, &Patch::Strategic(patch))
         .await?;
     Ok(())
-}
-
-/// Times apart, which move with every start.
-pub fn node_says(node: &Node, patch: &Value) -> bool {
-    let annotations = json!(node.metadata.annotations);
-    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
-    let up = conditions.into_iter().flatten().any(|one| {
-        one.type_ == "NetworkUnavailable"
-            && one.status == "False"
-            && one.reason.as_deref() == Some("CalicoIsUp")
-    });
-    up && says(&annotations, &patch["metadata"]["annotations"])
 }
 
 /// False where the object exists.
@@ -182,24 +166,5 @@ mod tests {
         );
         let bgp = node_patch("172.20.0.5", None, "2026-01-01T00:00:00Z");
         assert_eq!(bgp["metadata"]["annotations"].as_object().unwrap().len(), 1);
-    }
-
-    #[test]
-    fn a_node_is_written_once() {
-        let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-01T00:05:00Z");
-        let patch = node_patch("172.20.0.5", Cidr::parse("10.244.3.64/26"), early);
-        let node: Node = serde_json::from_value(patch).unwrap();
-        assert!(node_says(
-            &node,
-            &node_patch("172.20.0.5", Cidr::parse("10.244.3.64/26"), late)
-        ));
-        assert!(!node_says(
-            &node,
-            &node_patch("172.20.0.5", Cidr::parse("10.244.3.128/26"), late)
-        ));
-        assert!(!node_says(
-            &Node::default(),
-            &node_patch("172.20.0.5", None, late)
-        ));
     }
 }

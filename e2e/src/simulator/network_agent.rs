@@ -10,7 +10,7 @@ use super::failure::{Failure, Kind, Verdict, api_endpoint, refuse};
 use super::faults::Fault;
 use super::ipam::Cidr;
 use super::kube_proxy::Network;
-use super::node::{self, Seen, View, failed, given, is_host_process, uid};
+use super::node::{self, Seen, View, failed, given, is_host_process, start_id};
 use super::pod_status::Outcome;
 
 /// HNS accepts no lower one (`pkg/backend/vxlan/vxlan_windows.go`), and this port only.
@@ -29,7 +29,7 @@ pub struct Input<'a> {
 
 /// What becomes of the agent in `pod` now.
 pub fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
-    let id = uid(pod);
+    let id = start_id(pod);
     let crash = view.faults.iter().find_map(|fault| fault.network_agent_crash());
     if crash.is_some() {
         view.run.started.remove(&id);

@@ -27,7 +27,7 @@ pub struct Run {
     pub network: Option<Network>,
     /// Name and type of the HNS network that flannel or static routes made.
     pub other: Option<(String, Network)>,
-    /// Pods whose agent has started.
+    /// Starts of pods (`start_id`) that succeeded.
     pub started: BTreeSet<String>,
     /// What running containers were given when they started: a ConfigMap edited since does not reach them.
     given: BTreeMap<String, Arc<Vec<Resolved>>>,
@@ -39,6 +39,8 @@ pub type Runs = BTreeMap<String, Run>;
 /// The node and its agents at one moment.
 pub struct View {
     pub node: Arc<Node>,
+    /// When this look began: containers that it finds started did so then, before anything they wrote.
+    at: String,
     pub ip: Option<String>,
     pub agents: Vec<Arc<Pod>>,
     network_agents: Vec<Arc<Pod>>,
@@ -102,12 +104,14 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
         .chain(&network_agents)
         .chain(&proxies)
         .filter(|pod| pod_status::is_ready(pod));
-    run.started.extend(ready.map(|pod| uid(&**pod)));
-    let all = agents.iter().chain(&network_agents).chain(&proxies);
-    let live: BTreeSet<String> = all.map(|pod| uid(&**pod)).collect();
-    run.started.retain(|pod| live.contains(pod));
+    run.started.extend(ready.map(|pod| start_id(pod)));
+    let all = || agents.iter().chain(&network_agents).chain(&proxies);
+    let live: BTreeSet<String> = all().map(|pod| uid(&**pod)).collect();
+    let starts: BTreeSet<String> = all().map(|pod| start_id(pod)).collect();
+    run.started.retain(|start| starts.contains(start));
     run.given.retain(|pod, _| live.contains(pod));
     Some(View {
+        at: now(),
         ip: internal_ip(&node),
         node,
         agents,
@@ -119,7 +123,7 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
 }
 
 fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
-    let id = uid(pod);
+    let id = start_id(pod);
     let crash = view.faults.iter().find_map(|fault| fault.kube_proxy_crash());
     if crash.is_some() {
         view.run.started.remove(&id);
@@ -245,7 +249,7 @@ pub fn failed(view: &mut View, pod: &Pod, container: &str, failure: Failure) -> 
 
 /// As a kubelet writes it, and only when it says something new.
 async fn write(shared: &Shared, view: &View, pod: &Pod, outcome: &Outcome) -> Result<(), Error> {
-    let status = pod_status::status(pod, view.ip.as_deref(), outcome, &now());
+    let status = pod_status::status(pod, view.ip.as_deref(), outcome, &view.at);
     if pod_status::says(&json!(pod.status), &status) {
         return Ok(());
     }
@@ -312,6 +316,13 @@ pub fn is_host_process(pod: &Pod) -> bool {
             .or(of_pod.and_then(|pod| pod.host_process));
         flag == Some(true)
     }) && spec.host_network == Some(true)
+}
+
+/// The pod, and of Calico's agent the run of its container `node`: each one runs startup anew (`node-service.ps1`).
+pub fn start_id(pod: &Pod) -> String {
+    let statuses = pod.status.as_ref().and_then(|s| s.container_statuses.as_ref());
+    let node = statuses.into_iter().flatten().find(|one| one.name == "node");
+    format!("{}/{}", uid(pod), node.map_or(0, |one| one.restart_count))
 }
 
 pub fn uid(object: &impl kube::ResourceExt) -> String {

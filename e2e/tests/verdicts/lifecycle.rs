@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use wn_api::names::NODE_CONDITION;
+use wn_api::names::annotations::HNS_NETWORK;
 use wn_e2e::simulator::{Fault, Mishap};
 use wn_e2e::stage::{Stage, minimal};
 
@@ -54,6 +55,45 @@ async fn a_boot_outlives_a_restart_of_the_operator() -> Result<()> {
     mend.run().await?;
     condition(&stage, "win-1", "True", "AsExpected").await?;
     all_ready(&stage, 2).await
+}
+
+/// HNS keeps the network it has. What it was made with is remembered on the Node, for us and for those after us.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vni_that_changes_strands_nodes_until_they_boot() -> Result<()> {
+    let spec = |vni: i32| {
+        json!({
+            "network": {"type": "CalicoVXLAN"},
+            "calico": {"vxlan": {"vni": vni}, "encapsulation": {"whenInUse": "Migrate"}},
+        })
+    };
+    let mut stage = ready_crowd(2, spec(4096)).await?;
+    stage.apply(spec(5000)).await?;
+    for name in ["win-0", "win-1"] {
+        let said = condition(&stage, name, "False", "NodeRebuildRequired").await?;
+        assert!(said["lastHeartbeatTime"].is_string(), "{said}");
+    }
+    stage.quiet().await?;
+    stage.kill();
+    stage.start().await?;
+    stage.quiet().await?;
+    condition(&stage, "win-0", "False", "NodeRebuildRequired").await?;
+    told_times(&stage, "win-0", "NodeRebuildRequired", "Warning", 1).await?;
+
+    let reboot = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
+    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    reboot.run().await?;
+    condition(&stage, "win-1", "True", "AsExpected").await?;
+    condition(&stage, "win-0", "False", "NodeRebuildRequired").await?;
+
+    // Given back, it is the node that was made anew that does not fit.
+    stage.apply(spec(4096)).await?;
+    condition(&stage, "win-0", "True", "AsExpected").await?;
+    condition(&stage, "win-1", "False", "NodeRebuildRequired").await?;
+
+    stage.delete_and_wait().await?;
+    let node = stage.node("win-1").await?;
+    assert!(node["metadata"]["annotations"][HNS_NETWORK].is_null(), "{node:#}");
+    Ok(())
 }
 
 /// What goes wrong long after a boot is not the boot's fault.

@@ -213,7 +213,6 @@ async fn announcements_of_bgp() -> Result<()> {
         annotation("ASNumber", Some("64512")),
         annotation("ASNumber", Some("1.10")),
         annotation("IPv4VXLANTunnelAddr", Some("10.0.0.1")),
-        Mishap::Kernel("10.0.26100.1742"),
     ] {
         let mend = stage.simulator.befall("win-1", &fine).await?;
         stage.quiet().await?;

@@ -54,6 +54,18 @@ fn machine() -> Vec<Row> {
             "6.2.9200",
         ),
         (
+            Reason::OSBuildUnsupportedByCalico,
+            Mishap::Kernel("10.0.26100.6899"),
+            Advice,
+            "Windows Server 2025",
+        ),
+        (
+            Reason::OSBuildUnsupportedByKubernetes,
+            Mishap::Kernel("10.0.25398.1"),
+            Advice,
+            "23H2",
+        ),
+        (
             Reason::OSBuildOutdated,
             Mishap::Kernel("10.0.20348.1006"),
             Advice,
@@ -95,6 +107,12 @@ fn machine() -> Vec<Row> {
             Mishap::NetworkUnavailable,
             Due,
             "NetworkUnavailable",
+        ),
+        (
+            Reason::StartupNotFinished,
+            Mishap::StartupFails,
+            Due,
+            "startup has not succeeded",
         ),
         (
             Reason::RecoveringAfterReboot,
@@ -294,6 +312,10 @@ pub const ELSEWHERE: &[(Reason, &str)] = &[
     (
         Reason::NotRecovered,
         "lifecycle::a_boot_outlives_a_restart_of_the_operator",
+    ),
+    (
+        Reason::NodeRebuildRequired,
+        "lifecycle::a_vni_that_changes_strands_nodes_until_they_boot",
     ),
     (Reason::BGPAddressMissing, "rows::announcements_of_bgp"),
     (Reason::BGPASNumberInvalid, "rows::announcements_of_bgp"),

@@ -74,6 +74,8 @@ pub mod annotations {
     pub const ETCD_CHECKSUM: &str = "windowsnode.dev/etcd-checksum";
     /// On a Node whose readiness taint the operator set: another one's is not taken off.
     pub const TAINTED: &str = "windowsnode.dev/tainted";
+    /// On a Node: the VNI its HNS network was made with, and what tells that network from the next one.
+    pub const HNS_NETWORK: &str = "windowsnode.dev/hns-network";
 }
 
 pub mod node_agent {
@@ -81,6 +83,8 @@ pub mod node_agent {
     pub const SERVICE_ACCOUNT: &str = "calico-node-windows";
     /// `calico-node` asks for tokens of this account for the CNI plugin's kubeconfig.
     pub const CNI_SERVICE_ACCOUNT: &str = "calico-cni-plugin";
+    /// Container that runs Calico's startup, which makes the HNS network.
+    pub const STARTUP: &str = "node";
     pub const CONFIG_MAP: &str = "calico-node-windows-cni";
     pub const CONFIG_KEY: &str = "config";
 }
@@ -163,6 +167,8 @@ pub const KUBERNETES_MINORS: std::ops::RangeInclusive<u32> = 29..=37;
 /// Calico minors whose Windows command lines are known.
 pub const CALICO_MINORS: std::ops::RangeInclusive<u32> = 27..=33;
 
+/// VXLAN network identifier where Felix' configuration says none (Calico's `felix/config`).
+pub const DEFAULT_VXLAN_VNI: i32 = 4096;
 /// Lowest VXLAN network identifier Windows HNS accepts (Calico's `dataplane_windows.go`).
 pub const MIN_VXLAN_VNI: i32 = 4096;
 /// Highest 24-bit VXLAN network identifier.
@@ -177,6 +183,8 @@ pub const ADVISORY_LIMIT: usize = 50;
 
 /// Type of our condition on Nodes, in a group as node-readiness-controller's rules expect it.
 pub const NODE_CONDITION: &str = "windowsnode.dev/WindowsNetworkReady";
+/// Reason of Node condition `NetworkUnavailable` when Calico's startup succeeded (`node/pkg/lifecycle/utils`).
+pub const CALICO_IS_UP: &str = "CalicoIsUp";
 /// Key, value and effect of the taint that keeps pods off a node without a network, in
 /// node-readiness-controller's prefix.
 pub const READINESS_TAINT: &str = "readiness.k8s.io/windows-network";

@@ -75,7 +75,7 @@ node_reasons! {
     OSBuildUnsupported { Failing,
         "Windows of this build or patch level cannot run Calico's network.",
         "Node status.nodeInfo.kernelVersion",
-        "update the node, or replace it by Windows Server 2022 or 2025",
+        "update the node, or replace it by Windows Server 2022",
         "Calico install_windows.go; kubernetes.io: Windows OS version support; KB4489899 (17763.379); RKE2 and Calico floor 20348.169" }
     OSBuildKnownBad { Failing,
         "This patch level of Windows has a defect that breaks pod networking.",
@@ -248,6 +248,14 @@ node_reasons! {
         "FelixConfiguration node.<name> spec.vxlanVNI",
         "remove vxlanVNI from FelixConfiguration node.<name>",
         "Calico FelixConfiguration vxlanVNI: one value for all nodes" }
+    NodeRebuildRequired { Failing,
+        "The node's HNS network was made with another VNI than the cluster has now, so its pods do not reach other nodes.",
+        "Node annotation windowsnode.dev/hns-network of ours (VNI, boot and tunnel of the network when Calico's startup made it) against \
+         FelixConfiguration default spec.vxlanVNI; over when the node has another bootID or another tunnel and startup succeeded since",
+        "drain the node and reboot it; or drain it, run Get-HnsNetwork | ? Name -eq Calico | Remove-HnsNetwork on it and delete its pod of \
+         calico-node-windows",
+        "Calico dataplane_windows.go: ensureVxlanNetworkExists compares type, prefix and gateway, never the VSID; node-service.ps1 removes the \
+         network on the first start after a boot" }
     BGPAddressMissing { Failing,
         "The node has not announced its BGP address, so no route leads to its pods.",
         "Node annotation projectcalico.org/IPv4Address",
@@ -261,8 +269,15 @@ node_reasons! {
     NetworkUnavailable { Failing,
         "Calico says that the node's network is not set up.",
         "Node condition NetworkUnavailable is True",
-        "read the log of container node",
+        "read the log of container node; if its startup succeeded, delete the pod: Calico takes the condition back only when container node \
+         starts",
         "Calico node/pkg/lifecycle/utils" }
+    StartupNotFinished { Failing,
+        "Calico's startup has not succeeded on the node since container node of the agent's pod started.",
+        "Node condition NetworkUnavailable (reason CalicoIsUp): startup writes it anew each time it succeeds; its lastTransitionTime is before \
+         the start of container node",
+        "read the log of container node: startup is tried again for ever, the container does not end, and Felix is ready all the same",
+        "Calico node-service.ps1; node/pkg/lifecycle/startup, MarkNetworkAvailable; felix/daemon: readiness is that of the datastore" }
     CNINotInitialized { Failing,
         "The container runtime finds no CNI configuration, so no pod can start.",
         "Node condition Ready is False: cni plugin not initialized",
@@ -325,6 +340,16 @@ node_reasons! {
         "Node status.nodeInfo.kernelVersion",
         "nothing, if pods work; upgrade the operator when a version that knows the build is out",
         "microsoft/hcsshim osversion/windowsbuilds.go" }
+    OSBuildUnsupportedByCalico { Advice,
+        "Calico does not support this version of Windows; it may work, and nobody tests it.",
+        "Node status.nodeInfo.kernelVersion against Calico's list: 17763 (Windows Server 2019) and 20348 (2022)",
+        "use Windows Server 2022, or try your workloads and keep an eye on projectcalico/calico#11691",
+        "tigera/docs windows-calico/requirements.mdx; projectcalico/calico#11691 (Windows Server 2025)" }
+    OSBuildUnsupportedByKubernetes { Advice,
+        "The Kubernetes of this node does not support this version of Windows; it may work, and nobody tests it.",
+        "Node status.nodeInfo.kernelVersion against kubeletVersion: 2019 up to Kubernetes 1.34, 2022 from 1.23, 2025 from 1.35",
+        "replace the node by one of a version that Kubernetes lists for this minor",
+        "kubernetes.io: Windows OS version support, of each minor; kubernetes/website#53724 (1.35: 2022 and 2025)" }
     OSBuildOutdated { Advice,
         "A later update of this Windows mends defects of its networking.",
         "Node status.nodeInfo.kernelVersion",

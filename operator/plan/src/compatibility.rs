@@ -8,7 +8,7 @@ use wn_api::spec::{DatastoreType, NetworkType, Platform, WindowsNodeConfigSpec};
 
 use crate::network;
 use crate::network::role::CalicoRole;
-use crate::node::builds::{BUILDS, FLOORS, Fit, Need};
+use crate::node::builds::{BUILDS, Build, FLOORS, Fit, Need};
 use crate::observed::{CalicoObject, InstallationFacts, Observed};
 use crate::platform::{Behaviour, Support, behaviour, name};
 use crate::standing::{self, Standing};
@@ -221,8 +221,8 @@ fn builds() -> impl Iterator<Item = Row> {
         });
         let floors = floors.collect::<Vec<_>>().join(", ");
         let (state, how) = match build.fit {
-            Fit::Good if floors.is_empty() => (State::Works, "every patch level".to_owned()),
-            Fit::Good => (State::Works, floors + yet(build.number)),
+            Fit::Good if floors.is_empty() => (State::Works, "every patch level".to_owned() + yet(build)),
+            Fit::Good => (State::Works, floors + yet(build)),
             Fit::EndOfLife => (State::Works, "end of life: each node says so".to_owned()),
             Fit::Unfit => (State::Refused, "each node says so".to_owned()),
         };
@@ -231,9 +231,10 @@ fn builds() -> impl Iterator<Item = Row> {
 }
 
 /// Calico's images are built for Windows Server 2019 and 2022, and HostProcess containers run elsewhere.
-const fn yet(build: u32) -> &'static str {
-    match build {
-        26100 => "; not yet supported by Calico (calico#11691)",
-        _ => "",
+const fn yet(build: &Build) -> &'static str {
+    if build.calico {
+        ""
+    } else {
+        "; not supported by Calico: each node says so"
     }
 }

@@ -55,6 +55,17 @@ pub struct Change {
     pub drifted_by: Option<String>,
 }
 
+/// A field manager, and whom it most likely stands for where its name does not say. libcalico's clients of Calico's
+/// CRDs give no user agent, and then the API server takes the name of Go's HTTP library.
+pub fn who(manager: &str) -> &str {
+    match manager {
+        "Go-http-client" => {
+            "Go-http-client (a program that does not say its name, most likely calicoctl or a component of Calico)"
+        }
+        named => named,
+    }
+}
+
 /// A field and what it should be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {

@@ -616,6 +616,22 @@ fn table() -> Vec<Case> {
             ],
         ),
         (
+            "WN1054",
+            vec![(
+                windows_node_with(|n| n.kernel_version = "10.0.26100.6899".into()),
+                NODES,
+                "status.nodeInfo.kernelVersion",
+            )],
+            vec![
+                quiet(),
+                windows_node_with(|n| n.kernel_version = "10.0.99999.1".into()),
+                of_type(
+                    "CloudProvider",
+                    windows_node_with(|n| n.kernel_version = "10.0.14393.1".into()),
+                ),
+            ],
+        ),
+        (
             "WN1060",
             vec![(endpoint("win-0"), "HostEndpoints", "spec.node")],
             vec![endpoint("linux-0"), endpoint("elsewhere")],

@@ -36,6 +36,7 @@ fn works() -> World {
     let node = NodeFacts {
         created: Some(at(-1000)),
         boot_id: "1".into(),
+        network_up: Some(at(1)),
         max_pods: Some(60),
         ..windows_node()
     };
@@ -48,6 +49,14 @@ fn works() -> World {
             turned: Some(at(0)),
             started: Some(at(0)),
             ..pod(app, NODE)
+        };
+        let pod = match app {
+            App::NodeAgent => PodFacts {
+                startup: Some(at(0)),
+                vni: Some(4096),
+                ..pod
+            },
+            _ => pod,
         };
         observed.pods.insert(key(&format!("{app:?}")), pod);
     }
@@ -176,7 +185,7 @@ fn a_node_that_works_is_ready() {
 #[case("10.0.17763.3649", State::Ready, &[R::OSBuildOutdated])]
 #[case("10.0.17763.3650", State::Ready, &[])]
 #[case("10.0.17763", State::Ready, &[])]
-#[case("10.0.19042.1", State::Ready, &[R::OSBuildOutdated])]
+#[case("10.0.19042.1", State::Ready, &[R::OSBuildUnsupportedByCalico, R::OSBuildUnsupportedByKubernetes, R::OSBuildOutdated])]
 #[case("10.0.20348.168", State::Failing, &[R::OSBuildUnsupported, R::OSBuildOutdated])]
 #[case("10.0.20348.169", State::Ready, &[R::OSBuildOutdated])]
 #[case("10.0.20348.1249", State::Ready, &[])]
@@ -184,14 +193,48 @@ fn a_node_that_works_is_ready() {
 #[case("10.0.20348.2582", State::Failing, &[R::OSBuildKnownBad])]
 #[case("10.0.20348.2761", State::Failing, &[R::OSBuildKnownBad])]
 #[case("10.0.20348.2762", State::Ready, &[])]
-#[case("10.0.25398.1", State::Ready, &[])]
-#[case("10.0.26100.6898", State::Failing, &[R::OSBuildTooOldForOverlay])]
-#[case("10.0.26100.6899", State::Ready, &[])]
+#[case("10.0.25398.1", State::Ready, &[R::OSBuildUnsupportedByCalico, R::OSBuildUnsupportedByKubernetes])]
+#[case("10.0.26100.6898", State::Failing, &[R::OSBuildTooOldForOverlay, R::OSBuildUnsupportedByCalico])]
+#[case("10.0.26100.6899", State::Ready, &[R::OSBuildUnsupportedByCalico])]
 #[case("10.0.29000.1", State::Unknown, &[R::OSBuildUnknown])]
 #[case("", State::Unknown, &[R::OSBuildUnknown])]
 fn windows_builds(#[case] kernel: &str, #[case] state: State, #[case] reasons: &[R]) {
-    let found = works().node(|n| n.kernel_version = kernel.into()).found();
+    let kubelet = if kernel.starts_with("10.0.17763") {
+        "v1.34.9"
+    } else {
+        "v1.36.3"
+    };
+    let found = works()
+        .node(|n| (n.kernel_version, n.kubelet_version) = (kernel.into(), kubelet.into()))
+        .found();
     assert_eq!(found, (state, reasons.to_vec()));
+}
+
+/// Kubernetes' own table: kubernetes.io, Windows OS version support.
+#[rstest]
+#[case("10.0.17763.9999", "v1.34.9", true)]
+#[case("10.0.17763.9999", "v1.35.0", false)]
+#[case("10.0.20348.9999", "v1.33.0", true)]
+#[case("10.0.20348.9999", "v1.37.0", true)]
+#[case("10.0.26100.9999", "v1.34.9", false)]
+#[case("10.0.26100.9999", "v1.35.0", true)]
+#[case("10.0.25398.9999", "v1.36.3", false)]
+#[case("10.0.20348.9999", "unknown", true)]
+fn pairs_of_windows_and_kubernetes(#[case] kernel: &str, #[case] kubelet: &str, #[case] listed: bool) {
+    let node = works().node(|n| (n.kernel_version, n.kubelet_version) = (kernel.into(), kubelet.into()));
+    let (state, reasons) = node.found();
+    assert_eq!(state, State::Ready);
+    assert_eq!(
+        !reasons.contains(&R::OSBuildUnsupportedByKubernetes),
+        listed,
+        "{reasons:?}"
+    );
+    // Without Calico on the node its list is none of the node's concern.
+    let mut without = node.setting(|s| {
+        (s.network, s.agent) = (NetworkType::CloudProvider, Run::default());
+    });
+    without.observed.pods.remove(&key("NodeAgent"));
+    assert!(!without.found().1.contains(&R::OSBuildUnsupportedByCalico));
 }
 
 #[test]
@@ -203,7 +246,7 @@ fn without_an_overlay_or_dsr_less_is_needed() {
     );
     let no_dsr = works()
         .setting(|s| s.dsr = false)
-        .node(|n| n.kernel_version = "10.0.17763.1431".into());
+        .node(|n| (n.kernel_version, n.kubelet_version) = ("10.0.17763.1431".into(), "v1.34.0".into()));
     assert_eq!(
         no_dsr.found(),
         (State::Ready, vec![R::OSBuildTooOldForDSR, R::OSBuildOutdated])
@@ -460,11 +503,18 @@ fn a_known_cause_stands_before_what_follows_from_it(#[case] spoil: fn(World) -> 
             vec![cause, R::KubeProxyNoHNSNetwork, R::NoIPAMBlock]
         )
     );
-    // The event of a pod says the same once more.
-    let said = spoil(works()).fails("global strict affinity should not be false for Windows node", 3599);
-    assert_eq!(said.found().1.first(), Some(&R::StrictAffinityFalse));
-    let bgp = spoil(works()).setting(|s| s.network = NetworkType::CalicoBgp);
-    assert_eq!(bgp.found().0 == State::Failing, cause != R::VNITooLow && bgp.found().1 == [cause]);
+}
+
+/// The Event of a pod says once more what the configuration says.
+#[test]
+fn a_cause_is_told_once() {
+    let node = works().ipam(|i| i.lax = true).fails(
+        "global strict affinity should not be false for Windows node",
+        3599,
+    );
+    assert_eq!(node.found().1, [R::StrictAffinityFalse]);
+    let message = node.verdict().findings[0].message.clone();
+    assert!(message.contains("IPAM configuration default"), "{message}");
 }
 
 /// The plugin asks IPAM and the pools for each pod, whatever block the node has; only a pool's blockSize is of no
@@ -476,7 +526,7 @@ fn a_known_cause_stands_before_what_follows_from_it(#[case] spoil: fn(World) -> 
 #[case(|w: World| w.ipam(|i| i.pools.push(offer("all()", false))), &[])]
 #[case(|w: World| w.ipam(|i| i.pools = vec![offer("what is this", true)]), &[])]
 #[case(|w: World| w.setting(|s| s.felix_vni = None), &[])]
-#[case(|w: World| w.setting(|s| (s.felix_vni, s.ipam) = (Some(1), wn_api::spec::Ipam::HostLocal)), &[])]
+#[case(|w: World| w.setting(|s| (s.felix_vni, s.network) = (Some(1), NetworkType::CalicoBgp)), &[])]
 #[case(|w: World| w.setting(|s| s.calico_ipam = None).without_block(), &[R::NoIPAMBlock])]
 fn configuration_of_a_node_with_a_block(#[case] spoil: fn(World) -> World, #[case] expected: &[R]) {
     assert_eq!(spoil(works()).found().1, expected);
@@ -485,9 +535,14 @@ fn configuration_of_a_node_with_a_block(#[case] spoil: fn(World) -> World, #[cas
 /// The service that everything on the node depends on is told as such, by whichever text it comes.
 #[rstest]
 #[case("failed to create HNSNetwork Calico: hnsCall failed in Win32: The RPC server is unavailable. (0x6ba)")]
-#[case("failed to delete existing remote HNSEndpoint Calico_ep: hnsCall failed in Win32: Der RPC-Server ist nicht verfügbar. (0x6ba)")]
+#[case(
+    "failed to delete existing remote HNSEndpoint Calico_ep: hnsCall failed in Win32: Der RPC-Server ist nicht verfügbar. (0x6ba)"
+)]
 fn hns_that_is_down(#[case] message: &str) {
-    assert_eq!(works().fails(message, 3599).found(), (State::Failing, vec![R::HNSUnavailable]));
+    assert_eq!(
+        works().fails(message, 3599).found(),
+        (State::Failing, vec![R::HNSUnavailable])
+    );
     for app in [App::NodeAgent, App::KubeProxy] {
         let node = works().pod(app, |p| crash(p, message));
         assert_eq!(node.found(), (State::Failing, vec![R::HNSUnavailable]), "{app:?}");
@@ -574,6 +629,95 @@ fn calico_and_containerd_have_their_time(#[case] now: i64, #[case] expected: Sta
         .at(now);
     assert_eq!(cni.found(), (expected, vec![R::CNINotInitialized]));
     assert!(cni.verdict().findings[0].message.contains("/etc/cni/net.d"));
+}
+
+/// Felix is ready without a network, and what an earlier boot left is there: only what startup writes anew tells.
+#[rstest]
+#[case(0, 239, State::Progressing)]
+#[case(0, 240, State::Failing)]
+#[case(-1, 240, State::Failing)]
+fn startup_that_does_not_succeed(#[case] began: i64, #[case] now: i64, #[case] expected: State) {
+    let node = works()
+        .node(|n| n.network_up = Some(at(began - 1)))
+        .pod(App::NodeAgent, |p| p.startup = Some(at(began)))
+        .at(now);
+    assert_eq!(node.found(), (expected, vec![R::StartupNotFinished]));
+    // Who does not write the condition (policy only), or runs no pod, cannot be judged by it.
+    for spoil in [
+        |w: World| w.node(|n| n.network_up = None),
+        |w: World| w.pod(App::NodeAgent, |p| p.startup = None),
+        |w: World| w.node(|n| n.network_up = Some(at(3600))),
+    ] {
+        assert_eq!(
+            spoil(works().pod(App::NodeAgent, |p| p.startup = Some(at(10))))
+                .found()
+                .1,
+            []
+        );
+    }
+}
+
+/// Judges, and writes down on the Node what is to be remembered there.
+fn remembered(world: World) -> World {
+    let made = world.verdict().network_made;
+    world.node(|n| n.network_made = made)
+}
+
+#[test]
+fn a_network_keeps_its_vni_until_it_is_made_anew() {
+    let changed = || {
+        let world = remembered(works()).setting(|s| (s.vni, s.felix_vni) = (5000, Some(5000)));
+        // The agent is rolled out with the new VNI, and starts beside the old network.
+        remembered(
+            world
+                .node(|n| n.network_up = Some(at(100)))
+                .pod(App::NodeAgent, |p| {
+                    (p.startup, p.vni) = (Some(at(99)), Some(5000));
+                }),
+        )
+    };
+    assert_eq!(changed().found(), (State::Failing, vec![R::NodeRebuildRequired]));
+    let message = changed().verdict().findings[0].message.clone();
+    assert!(message.contains("4096") && message.contains("5000"), "{message}");
+    // A restart of ours reads it from the Node; nothing else can tell.
+    let forgotten = changed().node(|n| n.network_made = None);
+    assert_eq!(forgotten.found(), (State::Ready, vec![]));
+    // Given back, the network fits again.
+    let back = changed().setting(|s| s.felix_vni = None);
+    assert_eq!(back.found(), (State::Ready, vec![]));
+
+    // Proof of a new network: another boot, another block or another MAC, each with a startup since.
+    let booted = || changed().node(|n| n.boot_id = "2".into());
+    for made_anew in [
+        booted(),
+        changed().node(|n| n.tunnel_mac = "00:15:5d:00:00:02".into()),
+    ] {
+        let made_anew = remembered(made_anew);
+        assert_eq!(made_anew.found(), (State::Ready, vec![]));
+        assert_eq!(made_anew.verdict().network_made.unwrap().vni, 5000);
+    }
+    // A startup that is still to come has made nothing.
+    let early = booted().pod(App::NodeAgent, |p| p.startup = Some(at(3599)));
+    assert_eq!(early.found(), (State::Progressing, vec![R::StartupNotFinished]));
+    assert_eq!(early.verdict().network_made.unwrap().vni, 4096);
+    // A boot whose pods are those of before neither.
+    let pods_of_before = booted().node(|n| n.rebooted = Some(at(3500)));
+    assert_eq!(pods_of_before.verdict().network_made.unwrap().vni, 4096);
+    // An agent of before the change makes the network it was told to make.
+    let old = remembered(booted().pod(App::NodeAgent, |p| p.vni = Some(4096)));
+    assert_eq!(old.found().1, [R::NodeRebuildRequired]);
+}
+
+#[test]
+fn only_calicos_overlay_has_a_network_to_remember() {
+    assert!(works().verdict().network_made.is_some());
+    for network in [NetworkType::CalicoBgp, NetworkType::FlannelVxlan] {
+        let other = remembered(works()).setting(|s| s.network = network);
+        assert_eq!(other.verdict().network_made, None, "{network:?}");
+    }
+    let unknown = works().pod(App::NodeAgent, |p| p.vni = None);
+    assert_eq!(unknown.verdict().network_made, None);
+    assert_eq!(works().node(|n| n.boot_id.clear()).verdict().network_made, None);
 }
 
 #[rstest]
@@ -762,6 +906,7 @@ fn marks_of(world: &World, mode: TaintMode) -> Marks {
 }
 
 fn saying(world: World) -> World {
+    let world = remembered(world);
     let said = marks_of(&world, TaintMode::None).condition.map(Box::new);
     world.node(|n| n.said = said)
 }
@@ -790,6 +935,34 @@ fn a_condition_is_written_when_it_differs() {
         ("False", "BlockExhausted", Some(at(4000)))
     );
     assert!(broken.news);
+}
+
+/// One that an older version wrote has no heartbeat time, and `kubectl describe node` would show the year 1.
+#[test]
+fn a_heartbeat_is_written_with_a_condition_and_never_alone() {
+    let known = saying(works());
+    let said = known.observed.nodes[NODE].said.clone().unwrap();
+    assert_eq!(said.heartbeat, Some(at(3600)));
+    let later = World {
+        now: at(9000),
+        ..known
+    };
+    assert!(marks_of(&later, TaintMode::None).is_nothing());
+    let old = later.node(|n| n.said.as_mut().unwrap().heartbeat = None);
+    let marks = marks_of(&old, TaintMode::None);
+    assert_eq!(marks.condition.unwrap().heartbeat, Some(at(9000)));
+    assert!(!marks.news && !marks.told);
+}
+
+/// What is to be remembered is written with the condition, and tells nobody anything.
+#[test]
+fn a_network_is_written_down_once() {
+    let known = saying(works());
+    assert!(marks_of(&known, TaintMode::None).is_nothing());
+    let fresh = known.node(|n| n.network_made = None);
+    let marks = marks_of(&fresh, TaintMode::None);
+    assert_eq!(marks.network_made.unwrap().vni, 4096);
+    assert!(marks.condition.is_some() && !marks.news && !marks.told);
 }
 
 #[test]
@@ -980,7 +1153,8 @@ fn nothing_of_calico_is_asked_of_another_network() {
         );
     }
     // An overlay needs what an overlay needs, whoever makes it.
-    let old = on_flannel().node(|n| n.kernel_version = "10.0.26100.1".into());
+    let old = on_flannel()
+        .node(|n| (n.kernel_version, n.kubelet_version) = ("10.0.26100.1".into(), "v1.36.3".into()));
     assert_eq!(old.found(), (State::Failing, vec![R::OSBuildTooOldForOverlay]));
     let cloud = on_flannel()
         .setting(|s| s.network = NetworkType::CloudProvider)

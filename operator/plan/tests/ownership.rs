@@ -105,6 +105,20 @@ fn known_reconcilers_are_never_taken_from() {
     }
 }
 
+/// The API server names programs without a user agent after Go's HTTP library, which nobody knows by that name.
+#[test]
+fn a_manager_without_a_name_is_explained() {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    cluster.update(IPAM, DEFAULT, CALICO, json!({"strictAffinity": false}));
+    let plan = cluster.pass();
+    let by = plan.calico.writes[0].changes[0].drifted_by.clone().unwrap();
+    assert!(
+        by.starts_with("Go-http-client (") && by.contains("calicoctl"),
+        "{by}"
+    );
+}
+
 /// The server fills `managedFields` by who changed a value last, so drift says who it was.
 #[test]
 fn drift_is_repaired_and_says_who() {

@@ -50,6 +50,8 @@ pub enum Mishap {
     Silent,
     /// Calico says that the network is not set up.
     NetworkUnavailable,
+    /// Calico's startup succeeded before the pod started, and does not any more.
+    StartupFails,
     /// The node boots; its agents do not start again before the mend.
     Reboot,
     /// The kubelet reports another boot, and nothing else happens.
@@ -156,6 +158,7 @@ impl Simulator {
             Mishap::Kubelet(version) => nodes::info(client, node, "kubeletVersion", version).await,
             Mishap::BootId(id) => nodes::info(client, node, "bootID", id).await,
             Mishap::MaxPods(pods) => nodes::max_pods(client, node, *pods).await,
+            Mishap::StartupFails => nodes::up_since(client, node, SignedDuration::from_hours(24)).await,
             Mishap::NetworkUnavailable => {
                 let why = "Calico is shutting down on this node";
                 nodes::condition(client, node, ["NetworkUnavailable", "True", "CalicoIsDown", why]).await

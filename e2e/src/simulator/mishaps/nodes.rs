@@ -1,7 +1,7 @@
 //! What befalls the Node object: written as the kubelet, or Calico, would write it.
 
 use anyhow::Result;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kube::Client;
 use kube::api::{Api, DynamicObject};
 use serde_json::{Value, json};
@@ -48,8 +48,23 @@ pub async fn kubelet(client: &Client, node: &str, status: &str, message: &str) -
 
 /// Type, status, reason and message of a condition.
 pub async fn condition(client: &Client, node: &str, parts: [&str; 4]) -> Result<Undo> {
+    condition_at(client, node, parts, Timestamp::now()).await
+}
+
+/// Startup succeeded that long ago, and not since (`node/pkg/lifecycle/utils`, `SetNodeNetworkUnavailableCondition`).
+pub async fn up_since(client: &Client, node: &str, ago: SignedDuration) -> Result<Undo> {
+    let parts = [
+        "NetworkUnavailable",
+        "False",
+        "CalicoIsUp",
+        "Calico is running on this node",
+    ];
+    condition_at(client, node, parts, Timestamp::now() - ago).await
+}
+
+async fn condition_at(client: &Client, node: &str, parts: [&str; 4], at: Timestamp) -> Result<Undo> {
     let [type_, status, reason, message] = parts;
-    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let now = at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let condition = json!({
         "type": type_, "status": status, "reason": reason, "message": message,
         "lastHeartbeatTime": now, "lastTransitionTime": now,

@@ -3,7 +3,8 @@
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
-use crate::observed::Misplaced;
+use crate::node::builds::{BUILDS, Fit};
+use crate::observed::{Misplaced, NodeFacts};
 
 const NODES: &str = "Windows nodes";
 const LIMITATIONS: &str = "tigera/docs windows-calico/limitations.mdx";
@@ -48,6 +49,16 @@ pub const RULES: &[Rule] = &[
         mend: "keep pods that need IPv6, and the only pods of Services of IPv6, on Linux nodes",
         source: LIMITATIONS,
         check: dual_stack,
+    },
+    Rule {
+        code: "WN1054",
+        severity: Severity::Warning,
+        title: "Windows nodes are of a version that Calico does not support",
+        limit: "Calico is tested on Windows Server 2019 and 2022 only: what breaks on another version is mended by nobody.",
+        reads: "Node status.nodeInfo.kernelVersion of Windows nodes",
+        mend: "use Windows Server 2022 for what must not break, until a Calico that lists the version",
+        source: "tigera/docs windows-calico/requirements.mdx; projectcalico/calico#11691",
+        check: unsupported_builds,
     },
 ];
 
@@ -98,4 +109,19 @@ fn dual_stack(cluster: &Cluster) -> Vec<Hit> {
         format!("{names} have pod addresses of both families, and use those of IPv4")
     });
     hit.filter(|_| cluster.backend.is_some()).into_iter().collect()
+}
+
+fn unsupported_builds(cluster: &Cluster) -> Vec<Hit> {
+    let unsupported = |n: &NodeFacts| {
+        let found = n.build();
+        let build = BUILDS.iter().find(|b| found.is_some_and(|f| f.build == b.number));
+        build.is_some_and(|b| !b.calico && b.fit != Fit::Unfit)
+    };
+    let nodes = cluster.observed.nodes.iter().filter(|(_, n)| unsupported(n));
+    let names = nodes.map(|(name, _)| name.as_str());
+    let hit = Hit::of_many(NODES, "status.nodeInfo.kernelVersion", names, |names| {
+        format!("{names} run a version of Windows that Calico does not support")
+    });
+    let calico = cluster.backend.is_some() || cluster.runs_our_agent();
+    hit.filter(|_| calico).into_iter().collect()
 }

@@ -4,6 +4,7 @@ use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
 use crate::calico::pools;
+use crate::field::who;
 use crate::network::role::Backend;
 use crate::observed::CalicoObject;
 
@@ -199,7 +200,7 @@ fn nat_changed(cluster: &Cluster) -> Vec<Hit> {
                 };
                 let message = format!(
                     "natOutgoing was set to {now} by {} when there were pods on Windows nodes that still run",
-                    change.by
+                    who(&change.by)
                 );
                 Hit::new(object(name), "spec.natOutgoing", message)
             })

@@ -12,7 +12,7 @@ use super::contest::Contests;
 use super::desired;
 use super::pools;
 use crate::field::FieldId;
-use crate::field::{Desired, is_met, plain, shown};
+use crate::field::{Desired, is_met, plain, shown, who};
 use crate::finding::{Finding, names_of};
 use crate::network;
 use crate::network::role::{Backend, CalicoRole};
@@ -284,7 +284,7 @@ fn conflict(desired: &Desired, current: Option<&Value>, owner: &FieldOwner) -> S
         "{} is {} and owned by {}, Windows nodes need {}: change it there, or set spec.calico.conflicts to Force",
         desired.id,
         shown(current),
-        owner.manager,
+        who(&owner.manager),
         plain(&desired.value)
     )
 }
@@ -307,7 +307,7 @@ fn managers(owners: &[FieldOwner], object: Option<&CalicoObject>) -> String {
     }
     owners
         .iter()
-        .map(|o| o.manager.as_str())
+        .map(|o| who(&o.manager))
         .collect::<Vec<_>>()
         .join(", ")
 }

@@ -1,10 +1,16 @@
 //! Windows builds: what is known of each, as data.
 
+use std::ops::RangeInclusive;
+
 /// A build of Windows.
 pub struct Build {
     pub number: u32,
     pub name: &'static str,
     pub fit: Fit,
+    /// Calico's documentation lists it.
+    pub calico: bool,
+    /// Minors of Kubernetes whose documentation lists it, of those we run on; none where it never does.
+    pub kubernetes: RangeInclusive<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -16,62 +22,96 @@ pub enum Fit {
     Unfit,
 }
 
-/// `microsoft/hcsshim` `osversion/windowsbuilds.go`; support as Kubernetes and Calico state it.
+/// Every Kubernetes from a minor on.
+const fn since(minor: u32) -> RangeInclusive<u32> {
+    minor..=u32::MAX
+}
+
+/// No Kubernetes.
+#[allow(clippy::reversed_empty_ranges, reason = "an empty range is what is meant")]
+const NEVER: RangeInclusive<u32> = 1..=0;
+
+/// Numbers: `microsoft/hcsshim` `osversion/windowsbuilds.go`. Calico: tigera/docs
+/// `windows-calico/requirements.mdx`, v3.27 to v3.32 alike; 2025 waits for projectcalico/calico#11691. Kubernetes:
+/// kubernetes.io, Windows OS version support, by the documentation of each minor (1.35 dropped 2019 and took 2025 in,
+/// kubernetes/website#53724; 23H2 and those before 2022 but 2019 are in none from 1.29 on).
 pub const BUILDS: &[Build] = &[
     Build {
         number: 14393,
         name: "Windows Server 2016",
         fit: Fit::Unfit,
+        calico: false,
+        kubernetes: NEVER,
     },
     Build {
         number: 16299,
         name: "Windows Server 1709",
         fit: Fit::Unfit,
+        calico: false,
+        kubernetes: NEVER,
     },
     Build {
         number: 17134,
         name: "Windows Server 1803",
         fit: Fit::Unfit,
+        calico: false,
+        kubernetes: NEVER,
     },
     Build {
         number: 17763,
         name: "Windows Server 2019",
         fit: Fit::Good,
+        calico: true,
+        kubernetes: 14..=34,
     },
     Build {
         number: 18362,
         name: "Windows Server 1903",
         fit: Fit::EndOfLife,
+        calico: false,
+        kubernetes: NEVER,
     },
     Build {
         number: 18363,
         name: "Windows Server 1909",
         fit: Fit::EndOfLife,
+        calico: false,
+        kubernetes: NEVER,
     },
     Build {
         number: 19041,
         name: "Windows Server 2004",
         fit: Fit::EndOfLife,
+        calico: false,
+        kubernetes: NEVER,
     },
     Build {
         number: 19042,
         name: "Windows Server 20H2",
         fit: Fit::EndOfLife,
+        calico: false,
+        kubernetes: NEVER,
     },
     Build {
         number: 20348,
         name: "Windows Server 2022",
         fit: Fit::Good,
+        calico: true,
+        kubernetes: since(23),
     },
     Build {
         number: 25398,
         name: "Windows Server 23H2",
         fit: Fit::Good,
+        calico: false,
+        kubernetes: NEVER,
     },
     Build {
         number: 26100,
         name: "Windows Server 2025",
         fit: Fit::Good,
+        calico: false,
+        kubernetes: since(35),
     },
 ];
 

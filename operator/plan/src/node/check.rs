@@ -80,6 +80,13 @@ impl<'a> View<'a> {
         )
     }
 
+    /// Has Calico's startup succeeded since its container started? `None` where nothing tells: without a pod of the
+    /// agent, while its container waits, and where Calico does not network the node. Both times are of the node's clock.
+    pub fn started_up(&self) -> Option<bool> {
+        let began = self.agent.filter(|_| self.calico_networks())?.startup?;
+        Some(self.node.network_up? >= began)
+    }
+
     /// Since when the node has had what it needs to set up its network.
     pub fn began(&self) -> Timestamp {
         let agent = if self.calico_networks() {

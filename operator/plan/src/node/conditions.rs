@@ -23,6 +23,20 @@ pub fn network(view: &View) -> Vec<Finding> {
     view.node.network_unavailable.then(said).into_iter().collect()
 }
 
+/// Startup is tried again for ever by a container that neither ends nor has a probe. What an earlier boot left (block,
+/// annotations, the condition) stays, so that only what startup writes anew tells.
+pub fn startup(view: &View) -> Vec<Finding> {
+    let began = view.agent.and_then(|p| p.startup).unwrap_or_default();
+    let said = || {
+        let cause = "Calico's startup has not succeeded since container node of its agent's pod started";
+        find(NodeReason::StartupNotFinished, cause).due(began + SET_UP, view.now)
+    };
+    (view.started_up() == Some(false))
+        .then(said)
+        .into_iter()
+        .collect()
+}
+
 /// The kubelet passes on containerd's words when `Ready` is False.
 pub fn ready(view: &View) -> Vec<Finding> {
     let message = &view.node.ready_message;

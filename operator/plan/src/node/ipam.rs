@@ -1,8 +1,8 @@
 //! The node's addresses: a confirmed claim, one block, four addresses of it kept for Windows, one left.
 
 use ipnet::Ipv4Net;
-use wn_api::node_reasons::NodeReason;
 use wn_api::names::MIN_VXLAN_VNI;
+use wn_api::node_reasons::NodeReason;
 use wn_api::spec::Ipam;
 
 use super::check::{Finding, View, find};
@@ -53,7 +53,7 @@ pub fn check(view: &View) -> Vec<Finding> {
 /// What of Calico's configuration keeps the node from its addresses: the cause of a missing block, and of pods that
 /// cannot be created on a node that has one.
 pub fn configuration(view: &View) -> Vec<Finding> {
-    if view.setting.ipam == Ipam::HostLocal || !view.calico_networks() {
+    if !view.calico_networks() {
         return Vec::new();
     }
     let vni = view
@@ -61,10 +61,13 @@ pub fn configuration(view: &View) -> Vec<Finding> {
         .felix_vni
         .filter(|vni| view.overlay() && *vni < i64::from(MIN_VXLAN_VNI));
     let vni = vni.map(|vni| {
-        let cause = format!("FelixConfiguration default says vxlanVNI {vni}, and Windows takes none below {MIN_VXLAN_VNI}");
+        let cause = format!(
+            "FelixConfiguration default says vxlanVNI {vni}, and Windows takes none below {MIN_VXLAN_VNI}"
+        );
         find(NodeReason::VNITooLow, cause)
     });
-    let ipam = view.setting.calico_ipam.as_ref();
+    let asked = view.setting.ipam != Ipam::HostLocal;
+    let ipam = view.setting.calico_ipam.as_ref().filter(|_| asked);
     ipam.and_then(refusal)
         .into_iter()
         .chain(ipam.and_then(|ipam| pool(view, &ipam.pools)))
@@ -73,7 +76,8 @@ pub fn configuration(view: &View) -> Vec<Finding> {
 }
 
 fn refusal(ipam: &CalicoIpam) -> Option<Finding> {
-    let cause = "Calico's IPAM configuration default has strictAffinity false, and its IPAM refuses Windows nodes";
+    let cause =
+        "Calico's IPAM configuration default has strictAffinity false, and its IPAM refuses Windows nodes";
     ipam.lax.then(|| find(NodeReason::StrictAffinityFalse, cause))
 }
 
@@ -81,11 +85,18 @@ fn refusal(ipam: &CalicoIpam) -> Option<Finding> {
 fn pool(view: &View, pools: &[Offer]) -> Option<Finding> {
     let mut selecting = pools.iter().filter(|p| p.selects(&view.node.labels)).peekable();
     if pools.is_empty() {
-        Some(find(NodeReason::NoQualifiedPool, "there is no enabled IPv4 IPPool for workloads"))
+        Some(find(
+            NodeReason::NoQualifiedPool,
+            "there is no enabled IPv4 IPPool for workloads",
+        ))
     } else if selecting.peek().is_none() {
-        Some(find(NodeReason::NoPoolForNode, "no enabled IPv4 IPPool for workloads selects the node"))
+        Some(find(
+            NodeReason::NoPoolForNode,
+            "no enabled IPv4 IPPool for workloads selects the node",
+        ))
     } else if selecting.all(|p| !p.fits) && view.blocks.is_empty() {
-        let cause = format!("the IPPools that select the node have a blockSize above {LONGEST_WINDOWS_BLOCK}");
+        let cause =
+            format!("the IPPools that select the node have a blockSize above {LONGEST_WINDOWS_BLOCK}");
         Some(find(NodeReason::NoQualifiedPool, cause))
     } else {
         None

@@ -5,13 +5,15 @@ use wn_api::reasons::Reason;
 use wn_api::spec::TaintMode;
 
 use super::verdict::{State, Verdict};
-use crate::observed::{NodeFacts, Said};
+use crate::observed::{NetworkMade, NodeFacts, Said};
 
 /// What is to be written to a Node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Marks {
-    /// Our condition, when it differs from the stored one.
+    /// Our condition, when what we wrote on the Node is to be written anew.
     pub condition: Option<Said>,
+    /// What goes with the condition: what is to be remembered of the node's HNS network.
+    pub network_made: Option<NetworkMade>,
     /// State or reason of the condition differ, not only its words.
     pub news: bool,
     /// News that deserves an Event: not that a node comes up.
@@ -36,12 +38,15 @@ pub fn marks(mode: TaintMode, facts: &NodeFacts, verdict: &Verdict, now: Timesta
     let mut condition = condition(verdict);
     let same = said.filter(|s| s.status == condition.status);
     condition.since = same.map_or(Some(now), |s| s.since);
+    // The time of the write and no beat: nothing is written while nothing changes.
+    condition.heartbeat = Some(now);
     // A deadline that passed changes nothing else of the condition.
     let waited = said.is_some_and(|s| s.message.starts_with(NOT_YET));
     let news = said.is_none_or(|s| (&s.status, &s.reason) != (&condition.status, &condition.reason));
-    let differs = news || said.is_some_and(|s| s.message != condition.message);
+    let differs = !facts.says(&condition) || facts.network_made != verdict.network_made;
     Marks {
         condition: differs.then_some(condition),
+        network_made: verdict.network_made.clone(),
         news,
         told: (news || waited) && verdict.state != State::Progressing,
         leave: false,
@@ -72,6 +77,7 @@ fn condition(verdict: &Verdict) -> Said {
         reason: reason.to_owned(),
         message: format!("{not_yet}{message}"),
         since: None,
+        heartbeat: None,
     }
 }
 

@@ -8,6 +8,7 @@ mod deadlines;
 mod ipam;
 mod known_issues;
 mod marks;
+mod network_made;
 mod os;
 mod pods;
 mod reboot;

@@ -20,6 +20,10 @@ pub fn check(view: &View) -> Vec<Finding> {
         )];
     };
     let mut findings: Vec<_> = fit(build, kernel).into_iter().collect();
+    if build.fit != Fit::Unfit {
+        findings.extend(listed_by_calico(view, build, kernel));
+        findings.extend(listed_by_kubernetes(view, build, kernel));
+    }
     // Without the patch level (kubelets before 1.18 do not say it) there is nothing to compare.
     if let WindowsBuild { ubr: Some(ubr), .. } = found {
         findings.extend(floor(view, found.build, ubr, kernel));
@@ -41,6 +45,30 @@ fn fit(build: &Build, kernel: &str) -> Option<Finding> {
             format!("{name} ({kernel}) cannot run Calico's network"),
         )),
     }
+}
+
+/// Wherever Calico's agent runs.
+fn listed_by_calico(view: &View, build: &Build, kernel: &str) -> Option<Finding> {
+    let runs = view.calico_networks() || view.agent.is_some() || view.setting.agent.ours;
+    (runs && !build.calico).then(|| {
+        let cause = format!(
+            "{} ({kernel}) is not among the versions Calico supports",
+            build.name
+        );
+        find(NodeReason::OSBuildUnsupportedByCalico, cause)
+    })
+}
+
+/// What runs on the node is the kubelet, whose version may be another than the API server's.
+fn listed_by_kubernetes(view: &View, build: &Build, kernel: &str) -> Option<Finding> {
+    let kubelet = view.node.kubelet()?;
+    (!build.kubernetes.contains(&kubelet.minor)).then(|| {
+        let cause = format!(
+            "{} ({kernel}) is not among the versions Kubernetes 1.{} supports",
+            build.name, kubelet.minor
+        );
+        find(NodeReason::OSBuildUnsupportedByKubernetes, cause)
+    })
 }
 
 /// The weightiest floor that is not reached, and all that are mere comfort in one.

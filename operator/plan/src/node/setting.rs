@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::spec::{Ipam, NetworkType, WindowsNodeConfigSpec};
 
-use crate::calico::pools::{self, Offer};
 use crate::calico;
+use crate::calico::pools::{self, Offer};
 use crate::decide::{Plan, WorkloadPlan};
 use crate::network;
 use crate::observed::{App, Observed};

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use wn_api::node_reasons::{NodeReason, Weight};
 
 use super::check::{Finding, View};
-use super::{conditions, ipam, known_issues, os, pods, reboot, runtime, sandbox, tunnel};
+use super::{conditions, ipam, known_issues, network_made, os, pods, reboot, runtime, sandbox, tunnel};
+use crate::observed::NetworkMade;
 
 /// How a node is, best first.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -42,6 +43,8 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// When time alone may change the verdict.
     pub recheck: Option<Timestamp>,
+    /// What is to be remembered of the node's HNS network.
+    pub network_made: Option<NetworkMade>,
 }
 
 type Check = fn(&View) -> Vec<Finding>;
@@ -59,7 +62,9 @@ const CHECKS: &[Check] = &[
     pods::proxy,
     ipam::check,
     tunnel::check,
+    network_made::check,
     conditions::network,
+    conditions::startup,
     conditions::ready,
     sandbox::check,
     runtime::skew,
@@ -94,6 +99,7 @@ pub fn verdict(view: &View) -> Verdict {
         state,
         findings,
         recheck,
+        network_made: network_made::record(view),
     }
 }
 

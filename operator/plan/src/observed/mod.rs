@@ -40,7 +40,7 @@ pub use filed::{Filed, OnNode};
 pub use ipam::{AffinityFacts, BlockFacts};
 pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
-pub use nodes::{Misplaced, NodeFacts, Said, WindowsBuild};
+pub use nodes::{Misplaced, NetworkMade, NodeFacts, Said, WindowsBuild};
 pub use reservations::Reservations;
 pub use spread::anywhere;
 pub use tigera::{InstallationFacts, TigeraStatusFacts};

@@ -5,9 +5,9 @@ use std::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
-use wn_api::names::annotations::TAINTED;
+use wn_api::names::annotations::{HNS_NETWORK, TAINTED};
 use wn_api::names::eks::ADDRESSES;
-use wn_api::names::{NODE_CONDITION, READINESS_TAINT};
+use wn_api::names::{CALICO_IS_UP, NODE_CONDITION, READINESS_TAINT};
 use wn_api::node_reasons::NodeReason;
 
 use super::labels::Labels;
@@ -32,6 +32,9 @@ pub struct NodeFacts {
     pub silent: bool,
     /// `NetworkUnavailable` is True.
     pub network_unavailable: bool,
+    /// When Calico's startup last succeeded: it then writes `NetworkUnavailable` False with a new transition time,
+    /// whatever the condition was. `None` while the condition is True, or somebody else's.
+    pub network_up: Option<Timestamp>,
     pub created: Option<Timestamp>,
     pub boot_id: String,
     /// When its boot id was seen to change.
@@ -55,6 +58,8 @@ pub struct NodeFacts {
     pub dual_stack: bool,
     /// A taint keeps pods off that do not ask for Windows.
     pub guarded: bool,
+    /// What we wrote down of the node's HNS network.
+    pub network_made: Option<NetworkMade>,
     /// Our own condition on the Node.
     pub said: Option<Box<Said>>,
     /// The taint of `spec.readiness` is on the Node, and it was us who set it.
@@ -87,6 +92,53 @@ pub struct Said {
     pub reason: String,
     pub message: String,
     pub since: Option<Timestamp>,
+    /// When it was written.
+    pub heartbeat: Option<Timestamp>,
+}
+
+/// With which VNI a node's HNS network was made, and what tells that network from the next: none of it changes while
+/// the network lives. HNS keeps a network until the first start of the agent after a boot.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct NetworkMade {
+    pub vni: i64,
+    pub boot_id: String,
+    pub tunnel_address: String,
+    pub tunnel_mac: String,
+}
+
+impl NetworkMade {
+    /// Of our annotation. Damaged, it counts as missing.
+    fn read(text: &str) -> Option<Self> {
+        let part = |name: &str| text.split(' ').find_map(|word| word.strip_prefix(name));
+        Some(Self {
+            vni: part("vni=")?.parse().ok()?,
+            boot_id: part("boot=")?.to_owned(),
+            tunnel_address: part("address=")?.to_owned(),
+            tunnel_mac: part("mac=")?.to_owned(),
+        })
+    }
+
+    /// The same network, whatever is known of its VNI.
+    pub fn is_that_of(&self, other: &Self) -> bool {
+        (&self.boot_id, &self.tunnel_address, &self.tunnel_mac)
+            == (&other.boot_id, &other.tunnel_address, &other.tunnel_mac)
+    }
+}
+
+/// As the annotation says it.
+impl std::fmt::Display for NetworkMade {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            vni,
+            boot_id,
+            tunnel_address,
+            tunnel_mac,
+        } = self;
+        write!(
+            f,
+            "vni={vni} boot={boot_id} address={tunnel_address} mac={tunnel_mac}"
+        )
+    }
 }
 
 impl NodeFacts {
@@ -106,6 +158,7 @@ impl NodeFacts {
                 reason: text(c, "/reason").to_owned(),
                 message: text(c, "/message").to_owned(),
                 since: time(c, "/lastTransitionTime"),
+                heartbeat: time(c, "/lastHeartbeatTime"),
             })
         });
         // What we said of a reboot outlives us.
@@ -130,6 +183,9 @@ impl NodeFacts {
                 .unwrap_or_default(),
             silent: ready.is_some_and(|c| text(c, "/status") == "Unknown"),
             network_unavailable: condition("NetworkUnavailable").is_some_and(is_true),
+            network_up: condition("NetworkUnavailable")
+                .filter(|c| !is_true(c) && text(c, "/reason") == CALICO_IS_UP)
+                .and_then(|c| time(c, "/lastTransitionTime")),
             created: time(node, "/metadata/creationTimestamp"),
             boot_id: text(node, "/status/nodeInfo/bootID").to_owned(),
             rebooted: said.as_ref().filter(|s| recovering(s)).and_then(|s| s.since),
@@ -152,6 +208,7 @@ impl NodeFacts {
                 .collect(),
             guarded: spread::guarded(node),
             dual_stack: items(node, "/spec/podCIDRs").any(|c| c.as_str().is_some_and(|c| c.contains(':'))),
+            network_made: annotations.and_then(|a| NetworkMade::read(a.get(HNS_NETWORK)?.as_str()?)),
             said,
             taint_is_ours: annotations.is_some_and(|a| a.get(TAINTED).is_some()),
             tainted: items(node, "/spec/taints").any(|t| text(t, "/key") == READINESS_TAINT),
@@ -187,10 +244,11 @@ impl NodeFacts {
             && self.vpc_addresses == other.vpc_addresses
     }
 
-    /// Does our condition on the Node say just that?
+    /// Does our condition on the Node say just that, whenever it was written?
     pub fn says(&self, what: &Said) -> bool {
         let words = |s: &Said| (s.status.clone(), s.reason.clone(), s.message.clone());
-        self.said.as_ref().is_some_and(|said| words(said) == words(what))
+        let said = self.said.as_ref();
+        said.is_some_and(|said| said.heartbeat.is_some() && words(said) == words(what))
     }
 
     pub fn build(&self) -> Option<WindowsBuild> {
@@ -261,6 +319,36 @@ mod tests {
             })
         };
         assert_eq!(NodeFacts::read(&node("1")), NodeFacts::read(&node("2")));
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_network_reads_back() {
+        let made = NetworkMade {
+            vni: 4096,
+            boot_id: "7".into(),
+            tunnel_address: "10.0.0.1".into(),
+            tunnel_mac: "00:15:5d:00:00:01".into(),
+        };
+        let node = |text: String| serde_json::json!({"metadata": {"annotations": {HNS_NETWORK: text}}});
+        assert_eq!(NodeFacts::read(&node(made.to_string())).network_made, Some(made));
+        for damaged in ["", "vni=x boot=1 address= mac=", "vni=4096 boot=7"] {
+            assert_eq!(
+                NodeFacts::read(&node(damaged.into())).network_made,
+                None,
+                "{damaged:?}"
+            );
+        }
+    }
+
+    /// A startup that succeeds again is news, and one that Calico has nothing to do with is none.
+    #[rstest]
+    #[case("False", "CalicoIsUp", true)]
+    #[case("False", "RouteCreated", false)]
+    #[case("True", "CalicoIsDown", false)]
+    fn when_startup_succeeded(#[case] status: &str, #[case] reason: &str, #[case] up: bool) {
+        let node = serde_json::json!({"status": {"conditions": [{"type": "NetworkUnavailable", "status": status,
+            "reason": reason, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
+        assert_eq!(NodeFacts::read(&node).network_up.is_some(), up);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use wn_api::names::{self, labels};
+use wn_api::names::{self, labels, node_agent};
 
 use super::filed::OnNode;
 use super::{first_line, items, number, text, time};
@@ -134,6 +134,10 @@ pub struct PodFacts {
     pub turned: Option<Timestamp>,
     /// When the youngest of its containers started; `None` while one does not run.
     pub started: Option<Timestamp>,
+    /// When container `node` of Calico's agent started, which runs Calico's startup.
+    pub startup: Option<Timestamp>,
+    /// `VXLAN_VNI` of that container: what an HNS network is made with.
+    pub vni: Option<i64>,
     pub trouble: Option<Box<Trouble>>,
     /// End of the last run, when a container was restarted three times or more.
     pub crashed: Option<Timestamp>,
@@ -180,6 +184,11 @@ impl PodFacts {
             .filter(|s| number(s, "/restartCount") >= MANY_RESTARTS)
             .filter_map(|s| time(s, "/lastState/terminated/finishedAt"))
             .max();
+        let startup = statuses().find(|s| app == App::NodeAgent && text(s, "/name") == node_agent::STARTUP);
+        let vni = items(pod, "/spec/containers")
+            .filter(|c| app == App::NodeAgent && text(c, "/name") == node_agent::STARTUP)
+            .flat_map(|c| items(c, "/env"))
+            .find(|e| text(e, "/name") == "VXLAN_VNI");
         let image = items(pod, "/spec/containers").map(|c| text(c, "/image")).next();
         Some(Self {
             app,
@@ -193,6 +202,8 @@ impl PodFacts {
             created: time(pod, "/metadata/creationTimestamp"),
             turned: ready.and_then(|c| time(c, "/lastTransitionTime")),
             started: started.and_then(|all| all.into_iter().max()),
+            startup: startup.and_then(|s| time(s, "/state/running/startedAt")),
+            vni: vni.and_then(|e| text(e, "/value").parse().ok()),
             trouble: if is_ready {
                 None
             } else {

@@ -172,6 +172,8 @@ pub fn pod(app: App, node: &str) -> PodFacts {
         created: None,
         turned: None,
         started: None,
+        startup: None,
+        vni: None,
         trouble: None,
         crashed: None,
         version: None,

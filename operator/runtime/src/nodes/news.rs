@@ -78,6 +78,7 @@ mod tests {
             state: is.0,
             findings: is.1.map(finding).into_iter().collect(),
             recheck: None,
+            network_made: None,
         };
         Judgement {
             was,

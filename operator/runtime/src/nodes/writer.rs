@@ -13,10 +13,10 @@ use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tracing::{debug, warn};
-use wn_api::names::annotations::TAINTED;
+use wn_api::names::annotations::{HNS_NETWORK, TAINTED};
 use wn_api::names::{NODE_CONDITION, managers};
 use wn_plan::node::Marks;
-use wn_plan::observed::Said;
+use wn_plan::observed::{NetworkMade, Said};
 
 use super::taint;
 use crate::events::Events;
@@ -162,13 +162,14 @@ async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
         }
     }
     let stored = |said: &Said| {
-        means
-            .world
-            .read(|o| o.nodes.get(node).is_some_and(|n| n.says(said)))
+        means.world.read(|o| {
+            let facts = o.nodes.get(node);
+            facts.is_some_and(|n| n.says(said) && n.network_made == marks.network_made)
+        })
     };
     // Judged again while it was being written, it was wished for once more.
     if let Some(said) = marks.condition.as_ref().filter(|said| !stored(said)) {
-        match say(&means.api, node, Some(said)).await {
+        match say(&means.api, node, Some(said), marks.network_made.as_ref()).await {
             Ok(stored) => {
                 means.metrics.node_condition_written();
                 take_in(means, &stored);
@@ -201,29 +202,37 @@ fn take_in(means: &Means, stored: &Node) {
     }
 }
 
-/// Applies our condition, or takes it back: what we applied before and do not name any more goes.
-async fn say(api: &Api<Node>, node: &str, said: Option<&Said>) -> Result<Node, kube::Error> {
+/// Applies our condition and annotation, or takes them back: what we applied before and do not name any more goes.
+/// The API server takes annotations of a Node through its status, as from Calico.
+async fn say(
+    api: &Api<Node>,
+    node: &str,
+    said: Option<&Said>,
+    network: Option<&NetworkMade>,
+) -> Result<Node, kube::Error> {
+    let second = |at: Option<Timestamp>| at.and_then(|at| Timestamp::from_second(at.as_second()).ok());
     let conditions: Vec<Value> = said
         .map(|said| {
-            let since = said
-                .since
-                .and_then(|at| Timestamp::from_second(at.as_second()).ok());
             json!({
                 "type": NODE_CONDITION,
                 "status": said.status,
                 "reason": said.reason,
                 "message": said.message,
-                "lastTransitionTime": since,
+                "lastTransitionTime": second(said.since),
+                "lastHeartbeatTime": second(said.heartbeat),
             })
         })
         .into_iter()
         .collect();
-    let body = json!({
+    let mut body = json!({
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": { "name": node },
         "status": { "conditions": conditions },
     });
+    if let Some(network) = network {
+        body["metadata"]["annotations"] = json!({ HNS_NETWORK: network.to_string() });
+    }
     let params = PatchParams::apply(managers::NODE).force();
     api.patch_status(node, &params, &Patch::Apply(&body)).await
 }
@@ -258,5 +267,5 @@ pub async fn unmark(api: &Api<Node>, node: &str, tainted: bool) -> Result<(), ku
     if tainted {
         taint::write(api, node, false).await.map(drop).or_else(gone)?;
     }
-    say(api, node, None).await.map(drop).or_else(gone)
+    say(api, node, None, None).await.map(drop).or_else(gone)
 }

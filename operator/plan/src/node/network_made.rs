@@ -1,0 +1,56 @@
+//! With which VNI the node's HNS network was made. Calico keeps a network whose prefix and gateway fit, whatever its VNI
+//! (`dataplane_windows.go`, `ensureVxlanNetworkExists`), and HNS does not show it in the API. So it is written down on the
+//! Node when Calico's startup made the network, and compared from then on, also after a restart of ours.
+
+use wn_api::names::{DEFAULT_VXLAN_VNI, MIN_VXLAN_VNI};
+use wn_api::node_reasons::NodeReason;
+use wn_api::spec::NetworkType;
+
+use super::check::{Finding, View, find};
+use super::reboot;
+use crate::observed::NetworkMade;
+
+/// What is to be written down on the Node: what is there, as long as it is of the network that the node has.
+pub fn record(view: &View) -> Option<NetworkMade> {
+    if view.setting.network != NetworkType::CalicoVxlan {
+        return None;
+    }
+    let known = view.node.network_made.as_ref();
+    let found = found(view);
+    match (known, found) {
+        (Some(known), Some(found)) if known.is_that_of(&found) => Some(known.clone()),
+        (_, Some(found)) => Some(found),
+        (known, None) => known.cloned(),
+    }
+}
+
+/// The network as it is, once startup has made it or found it. Seen for the first time, it counts as made with the VNI
+/// that the pod has.
+fn found(view: &View) -> Option<NetworkMade> {
+    // Pods of before a boot tell nothing of what was made since.
+    let settled = view.started_up() == Some(true) && reboot::check(view).is_empty();
+    let announced = &view.announced;
+    let made = NetworkMade {
+        vni: view.agent.filter(|_| settled)?.vni?,
+        boot_id: view.node.boot_id.clone(),
+        tunnel_address: announced.tunnel_address.clone(),
+        tunnel_mac: announced.tunnel_mac.clone(),
+    };
+    let parts = [&made.boot_id, &made.tunnel_address, &made.tunnel_mac];
+    parts.iter().all(|part| !part.is_empty()).then_some(made)
+}
+
+pub fn check(view: &View) -> Vec<Finding> {
+    let vni = view.setting.felix_vni.unwrap_or(DEFAULT_VXLAN_VNI.into());
+    // While the node boots its network of before is gone. To a VNI that Windows does not take nothing can be rebuilt.
+    let stale = record(view)
+        .filter(|made| made.boot_id == view.node.boot_id && made.vni != vni && vni >= MIN_VXLAN_VNI.into());
+    let said = |made: NetworkMade| {
+        let cause = format!(
+            "the node's HNS network was made with VNI {}, and the cluster's is {vni}",
+            made.vni
+        );
+        find(NodeReason::NodeRebuildRequired, cause)
+    };
+    stale.map(said).into_iter().collect()
+}
