@@ -69,7 +69,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "condition `CalicoConfigured`: `spec.network.type` decides, and pools follow",
     ),
     (
-        "VXLAN port 4789 and VNI 4096 or more",
+        "VXLAN port 4789 and a VNI from 4096 to 65535",
         "condition `CalicoConfigured`: set as they must be; with eBPF: WN1003",
     ),
     (

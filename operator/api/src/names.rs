@@ -171,8 +171,10 @@ pub const CALICO_MINORS: std::ops::RangeInclusive<u32> = 27..=33;
 pub const DEFAULT_VXLAN_VNI: i32 = 4096;
 /// Lowest VXLAN network identifier Windows HNS accepts (Calico's `dataplane_windows.go`).
 pub const MIN_VXLAN_VNI: i32 = 4096;
-/// Highest 24-bit VXLAN network identifier.
-pub const MAX_VXLAN_VNI: i32 = 16_777_215;
+/// Highest VXLAN network identifier that works with Calico on Windows. The identifier has 24 bits, of which Felix for
+/// Windows writes the lower 16 into its routes (`IsolationId` in `felix/dataplane/windows/vxlan_mgr.go`), while the HNS
+/// network has all of them.
+pub const MAX_VXLAN_VNI: i32 = 65_535;
 /// The only UDP port Windows HNS encapsulates on with Calico.
 pub const VXLAN_PORT: i32 = 4789;
 /// Nodes listed in the status unless the spec says otherwise, and at most.

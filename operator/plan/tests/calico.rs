@@ -165,6 +165,8 @@ fn after_a_migration_the_native_form_is_written() {
 #[case::keeps_own("", Some(5000), 5000)]
 #[case::lowest("", Some(4096), 4096)]
 #[case::too_low("", Some(4095), 4096)]
+#[case::highest("", Some(65_535), 65_535)]
+#[case::cut_to_16_bits("", Some(65_536), 4096)]
 #[case::spec_wins("calico: {vxlan: {vni: 6000}}", Some(5000), 6000)]
 fn vni(#[case] spec: &str, #[case] found: Option<i32>, #[case] expected: i32) {
     let mut cluster = Cluster::vxlan().with_spec(spec);

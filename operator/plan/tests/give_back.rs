@@ -8,7 +8,7 @@ use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::DEFAULT;
-use wn_api::spec::NetworkType;
+use wn_api::spec::{NetworkType, WhenInUse};
 
 use common::*;
 
@@ -143,4 +143,35 @@ fn a_lost_race_to_create_gives_back_the_winners_value() {
     let restoration = cluster.restore();
     assert_eq!(cluster.store.specs(), before);
     assert!(restoration.left.is_empty(), "{:?}", restoration.left);
+}
+
+/// What was set before Linux pods came interrupts them when it is given back: it waits, or a person allows it.
+#[test]
+fn what_interrupts_linux_pods_is_held() {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(FELIX, DEFAULT, CALICO, json!({"vxlanVNI": 42, "vxlanPort": 4790}));
+    let before = cluster.store.specs();
+    cluster.pass();
+    cluster.serve_linux_pods("10.244.3.0/26");
+    let restoration = cluster.restore();
+    let kinds: Vec<_> = restoration.writes.iter().map(|w| w.kind).collect();
+    assert_eq!(kinds, [IPAM], "Felix and pools fit each other");
+    assert_yaml_snapshot!("held", (restoration.held, restoration.left));
+    cluster.edit_spec(|s| s.calico.encapsulation.when_in_use = WhenInUse::Migrate);
+    let restoration = cluster.restore();
+    assert_eq!((restoration.held, restoration.left.len()), (None, 0));
+    assert_eq!(cluster.store.specs(), before);
+}
+
+/// A VNI that packets carry in any case holds nothing.
+#[test]
+fn what_interrupts_nobody_is_given_back() {
+    let mut cluster = Cluster::vxlan();
+    let modes = json!({"ipipMode": "Never", "vxlanMode": "Always"});
+    cluster.update(POOL, DEFAULT_POOL, CALICO, modes);
+    let before = cluster.store.specs();
+    cluster.pass();
+    cluster.serve_linux_pods("10.244.3.0/26");
+    assert_eq!(cluster.restore().held, None);
+    assert_eq!(cluster.store.specs(), before);
 }

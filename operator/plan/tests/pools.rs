@@ -199,3 +199,141 @@ fn felix_waits_for_the_last_pool() {
     assert_eq!(plan.calico.writes[1].name, DEFAULT_POOL);
     assert_eq!(cluster.field(FELIX, DEFAULT, "ipipEnabled"), Value::Null);
 }
+
+/// The pool is as it must be, and Linux pods have addresses of it; what every packet carries is not.
+fn overlay_in_use(felix: Value) -> Cluster {
+    let mut cluster = Cluster::vxlan();
+    let modes = json!({"ipipMode": "Never", "vxlanMode": "Always"});
+    cluster.update(POOL, DEFAULT_POOL, CALICO, modes);
+    cluster.update(FELIX, DEFAULT, CALICO, felix);
+    cluster.serve_linux_pods("10.244.3.0/26");
+    cluster
+}
+
+#[rstest]
+#[case::vni_too_low(json!({"vxlanVNI": 42}), "vxlanVNI: 4096")]
+#[case::vni_cut_by_felix(json!({"vxlanVNI": 70_000}), "vxlanVNI: 4096")]
+#[case::port(json!({"vxlanPort": 8472}), "vxlanPort: 4789")]
+#[case::both(json!({"vxlanVNI": 42, "vxlanPort": 8472}), "vxlanVNI: 4096, vxlanPort: 4789")]
+fn what_every_packet_carries_is_held_until_migrate(#[case] felix: Value, #[case] wish: &str) {
+    let mut cluster = overlay_in_use(felix.clone());
+    let plan = cluster.pass();
+    assert_eq!(kinds(&plan), [IPAM]);
+    assert!(
+        plan.objects.is_empty(),
+        "no agent joins an overlay it cannot speak"
+    );
+    let expected = format!(
+        "PoolInUse: IPPool default-ipv4-ippool already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; \
+         waiting to set {wish} of FelixConfiguration default: set spec.calico.encapsulation.whenInUse to Migrate to allow it"
+    );
+    assert_eq!(findings(&plan), [expected]);
+    for (field, value) in felix.as_object().unwrap() {
+        assert_eq!(cluster.field(FELIX, DEFAULT, field), *value);
+    }
+    let ready = &cluster.config().status.as_ref().unwrap().conditions[0];
+    assert_eq!((ready.type_.as_str(), ready.status.as_str()), ("Ready", "False"));
+
+    cluster.edit_spec(|s| s.calico.encapsulation.when_in_use = WhenInUse::Migrate);
+    let plan = cluster.pass();
+    assert_eq!(kinds(&plan), [FELIX]);
+    assert!(plan.calico.findings.is_empty());
+}
+
+/// A value that Felix has by default, written down, changes no packet.
+#[rstest]
+#[case::absent(json!({}))]
+#[case::other_fields(json!({"vxlanEnabled": false, "ipipEnabled": true}))]
+fn felix_is_set_where_no_packet_changes(#[case] felix: Value) {
+    let plan = overlay_in_use(felix).pass();
+    assert_eq!(kinds(&plan), [IPAM, FELIX]);
+    assert!(plan.calico.findings.is_empty(), "{:?}", findings(&plan));
+}
+
+/// Linux nodes' own overlay counts, though Windows nodes get nothing of it.
+#[test]
+fn an_overlay_of_linux_nodes_alone_is_not_interrupted() {
+    let mut cluster = Cluster::vxlan();
+    let mut linux = pool("10.10.0.0/16", "Never", "CrossSubnet");
+    linux["nodeSelector"] = json!("kubernetes.io/os == 'linux'");
+    cluster.update(POOL, "linux", CALICO, linux);
+    cluster.update(FELIX, DEFAULT, CALICO, json!({"vxlanVNI": 42}));
+    cluster.serve_linux_pods("10.10.3.0/26");
+    let plan = cluster.pass();
+    assert_eq!(kinds(&plan), [IPAM, POOL]);
+    assert_eq!(plan.calico.findings[0].reason, Reason::PoolInUse);
+    assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), 42);
+}
+
+/// A VNI that the spec changes is a new wish; agents stay with the one that Linux nodes have.
+#[test]
+fn another_vni_waits_and_agents_with_it() {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    cluster.serve_linux_pods("10.244.3.0/26");
+    cluster.edit_spec(|s| {
+        s.calico.vxlan = Some(wn_api::spec::Vxlan {
+            vni: Some(5000),
+            port: None,
+        })
+    });
+    let plan = cluster.pass();
+    assert_eq!(plan.calico.findings[0].reason, Reason::PoolInUse);
+    assert_eq!((plan.calico.writes.len(), plan.objects.len()), (0, 0));
+    // A change by hand is drift in any case.
+    cluster.edit_spec(|s| s.calico.vxlan = None);
+    cluster.update(FELIX, DEFAULT, "kubectl-edit", json!({"vxlanVNI": 7000}));
+    assert_eq!(
+        lines(&cluster.pass()),
+        ["FelixConfiguration default spec.vxlanVNI from 7000 to 4096"]
+    );
+
+    cluster.edit_spec(|s| {
+        s.calico.vxlan = Some(wn_api::spec::Vxlan {
+            vni: Some(5000),
+            port: None,
+        });
+        s.calico.encapsulation.when_in_use = WhenInUse::Migrate;
+    });
+    let plan = cluster.pass();
+    assert_eq!(
+        lines(&plan),
+        ["FelixConfiguration default spec.vxlanVNI from 4096 to 5000"]
+    );
+    assert!(plan.objects.iter().any(|o| {
+        o.body
+            .to_string()
+            .contains(r#"{"name":"VXLAN_VNI","value":"5000"}"#)
+    }));
+}
+
+/// Another network type gives VNI and port back, and that interrupts an overlay of Linux nodes as setting them did.
+#[test]
+fn giving_back_is_held_too() {
+    let mut cluster = Cluster::vxlan();
+    let mut linux = pool("10.10.0.0/16", "Never", "Always");
+    linux["nodeSelector"] = json!("kubernetes.io/os == 'linux'");
+    cluster.update(POOL, "linux", CALICO, linux);
+    cluster.update(FELIX, DEFAULT, CALICO, json!({"vxlanVNI": 42}));
+    cluster.pass();
+    assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), 4096);
+    cluster.serve_linux_pods("10.10.3.0/26");
+    cluster.edit_spec(|s| s.network.type_ = NetworkType::CalicoBgp);
+    cluster.pass();
+    assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), 4096);
+    assert!(cluster.plan().calico.writes.is_empty());
+    cluster.observed.calico.blocks = Default::default();
+    cluster.pass();
+    assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), 42);
+}
+
+/// Calico's IPAM fails on every node while one pool's selector cannot be read.
+#[test]
+fn a_selector_that_cannot_be_read_is_said_and_its_pool_left() {
+    let mut cluster = Cluster::vxlan();
+    cluster.update(POOL, "odd", CALICO, pool("10.10.0.0/16", "Always", "Never"));
+    cluster.update(POOL, "odd", CALICO, json!({"nodeSelector": "zone = 'a'"}));
+    let plan = cluster.pass();
+    assert_eq!(cluster.field(POOL, "odd", "ipipMode"), "Always");
+    assert_yaml_snapshot!("unreadable_selector", findings(&plan));
+}

@@ -11,6 +11,7 @@ use wn_api::spec::{DeletionPolicy, Mode};
 use wn_api::status::Original;
 use wn_plan::calico::{api, datastore, restore};
 use wn_plan::field::FieldId;
+use wn_plan::observed::Observed;
 use wn_plan::status::{self, describe};
 
 use crate::apply;
@@ -134,6 +135,9 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
         let changes = write.changes.iter().map(describe).collect::<Vec<_>>().join("; ");
         context.events.normal(config, restored(write.kind), changes).await;
     }
+    if restoration.held.is_some() {
+        return Ok(restoration.held);
+    }
     for left in restoration.left {
         context
             .events
@@ -160,10 +164,14 @@ fn originals(config: &WindowsNodeConfig) -> &[Original] {
 
 /// Says field by field what a person must put back.
 async fn surrender(context: &Context, config: &WindowsNodeConfig, why: &str) {
-    for original in originals(config)
-        .iter()
-        .filter(|o| o.previous.as_ref() != Some(&o.applied))
-    {
+    let has_its_own = |o: &Original| {
+        let key = (o.kind, o.name.clone());
+        let object = |world: &Observed| {
+            Some(world.calico.objects.get(&key)?.spec.get(&o.field) == o.previous.as_ref())
+        };
+        o.previous.as_ref() == Some(&o.applied) || context.world.read(object).unwrap_or_default()
+    };
+    for original in originals(config).iter().filter(|o| !has_its_own(o)) {
         let previous = wn_plan::field::shown(original.previous.as_ref());
         let note = format!(
             "{} could not be given back ({why}): its value was {previous}",

@@ -155,8 +155,9 @@ pub struct Encapsulation {
     #[serde(default)]
     pub policy: Policy,
 
-    /// For pools that already hold addresses of pods, and for flannel's configuration while there are Linux nodes:
-    /// `Hold` changes nothing and says so, because the change interrupts their traffic; `Migrate` changes them. Default: Hold.
+    /// For pools that already hold addresses of pods, for VNI and port of Felix while such a pool is an overlay, and for
+    /// flannel's configuration while there are Linux nodes: `Hold` changes nothing and says so, because the change interrupts
+    /// their traffic, and gives nothing of it back on delete; `Migrate` changes them. Default: Hold.
     #[serde(default)]
     pub when_in_use: WhenInUse,
 }
@@ -164,11 +165,11 @@ pub struct Encapsulation {
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Vxlan {
-    /// VXLAN network identifier, 4096 to 16777215 (Windows HNS refuses lower ones). Changing it on a
-    /// running cluster needs every Windows node drained and its HNS network deleted.
-    /// Default: the cluster's own if it is 4096 or more, else 4096.
+    /// VXLAN network identifier, 4096 to 65535: Windows HNS refuses lower ones, and Felix for Windows uses only the
+    /// lower 16 bits of higher ones. Changing it on a running cluster needs every Windows node drained and its HNS
+    /// network deleted. Default: the cluster's own if it is in this range, else 4096.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 4096, max = 16_777_215))]
+    #[schemars(range(min = 4096, max = 65_535))]
     pub vni: Option<i32>,
 
     /// UDP port. Calico for Windows works on 4789 only. Default: 4789.

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use wn_api::calico::{ConfigKind, DEFAULT};
-use wn_api::names::{MIN_VXLAN_VNI, VXLAN_PORT};
-use wn_api::spec::WindowsNodeConfigSpec;
+use wn_api::names::{MAX_VXLAN_VNI, MIN_VXLAN_VNI, VXLAN_PORT};
+use wn_api::spec::{WhenInUse, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
-use super::pools;
+use super::{CalicoPlan, hold, pools};
 use crate::field::{Desired, FieldId};
 use crate::network::role::Backend;
 use crate::observed::Observed;
@@ -60,7 +60,7 @@ pub fn felix(
     match backend {
         Backend::Vxlan => {
             fields.push(felix("vxlanEnabled", json!(true)));
-            fields.push(felix("vxlanVNI", json!(vni(spec, observed, originals))));
+            fields.push(felix(VNI, json!(vni(spec, observed, originals))));
             fields.push(felix("vxlanPort", json!(VXLAN_PORT)));
         }
         Backend::Bgp if !others_use(observed, "vxlanMode") => {
@@ -68,7 +68,23 @@ pub fn felix(
         }
         Backend::Bgp => {}
     }
+    if backend == Backend::Bgp && spec.calico.encapsulation.when_in_use == WhenInUse::Hold {
+        fields.extend(kept(observed, originals));
+    }
     fields
+}
+
+/// VNI and port that were set for Windows nodes stay while an overlay of Linux nodes uses them: giving them back
+/// interrupts it as setting them did.
+fn kept(observed: &Observed, originals: &[Original]) -> impl Iterator<Item = Desired> {
+    let interrupts =
+        |o: &&Original| hold::interrupts_felix(observed, &o.field, Some(&o.applied), o.previous.as_ref());
+    let of_felix = originals
+        .iter()
+        .filter(|o| o.kind == ConfigKind::FelixConfiguration);
+    of_felix
+        .filter(interrupts)
+        .map(|o| desired(o.kind, &o.name, &o.field, o.applied.clone()))
 }
 
 /// Is there a live pool, not ours to change, that encapsulates by `mode`? A disabled one lives as long as
@@ -87,31 +103,39 @@ fn others_use(observed: &Observed, mode: &str) -> bool {
 
 /// The spec's; else the one we set before, so that a change by hand is drift and not a new wish; else the
 /// cluster's if Windows can use it; else the lowest Windows can use.
-pub fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]) -> i32 {
-    const FIELD: &str = "vxlanVNI";
+fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]) -> i32 {
     let asked = spec.calico.vxlan.as_ref().and_then(|v| v.vni);
-    let is_vni = |o: &&Original| o.kind == ConfigKind::FelixConfiguration && o.field == FIELD;
-    let usable = |vni: &i32| *vni >= MIN_VXLAN_VNI;
+    let is_vni = |o: &&Original| o.kind == ConfigKind::FelixConfiguration && o.field == VNI;
     // Not usable: one that was given back, because for a while CalicoBGP was asked for.
-    let set = || {
-        originals
-            .iter()
-            .find(is_vni)
-            .and_then(|o| number(&o.applied))
-            .filter(usable)
-    };
-    asked
-        .or_else(set)
-        .or_else(|| found_vni(observed).filter(usable))
-        .unwrap_or(MIN_VXLAN_VNI)
+    let set = || usable(number(&originals.iter().find(is_vni)?.applied)?);
+    let found = || usable(found_vni(observed)?);
+    asked.or_else(set).or_else(found).unwrap_or(MIN_VXLAN_VNI)
 }
+
+/// What agents are told: the VNI that Felix has after the plan's writes. While the one we want is held back, reported on or
+/// somebody else's, Linux nodes go on with the one that is stored.
+pub fn agents_vni(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &CalicoPlan) -> i32 {
+    let mut changes = plan.writes.iter().flat_map(|w| &w.changes);
+    let written = changes.find(|c| c.id.kind == ConfigKind::FelixConfiguration && c.id.field == VNI);
+    let stored = || found_vni(observed).and_then(usable);
+    written
+        .and_then(|c| usable(number(c.to.as_ref()?)?))
+        .or_else(stored)
+        .unwrap_or_else(|| vni(spec, observed, &plan.originals))
+}
+
+const VNI: &str = "vxlanVNI";
 
 /// `vxlanVNI` of `FelixConfiguration` `default` as it is.
 pub fn found_vni(observed: &Observed) -> Option<i32> {
     let felix = (ConfigKind::FelixConfiguration, DEFAULT.to_owned());
-    number(observed.calico.objects.get(&felix)?.spec.get("vxlanVNI")?)
+    number(observed.calico.objects.get(&felix)?.spec.get(VNI)?)
 }
 
 fn number(value: &Value) -> Option<i32> {
     value.as_i64().and_then(|n| i32::try_from(n).ok())
+}
+
+fn usable(vni: i32) -> Option<i32> {
+    (MIN_VXLAN_VNI..=MAX_VXLAN_VNI).contains(&vni).then_some(vni)
 }

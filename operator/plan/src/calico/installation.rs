@@ -4,8 +4,8 @@ use serde_json::Value;
 use wn_api::reasons::Reason;
 use wn_api::spec::{Policy, WhenInUse};
 
-use super::ownership::{Judge, pool_in_use};
-use super::pools;
+use super::ownership::Judge;
+use super::{hold, pools};
 use crate::field::{Desired, is_met, plain};
 use crate::network;
 use crate::network::role::{Backend, CalicoRole};
@@ -102,7 +102,7 @@ impl Judge<'_> {
         for (cidr, value) in used.iter().filter(|_| hold) {
             let wish = format!("encapsulation: {}", plain(value));
             let pool = format!("pool {cidr} of Installation default");
-            self.find(Reason::PoolInUse, pool_in_use(&pool, &wish));
+            self.find(Reason::PoolInUse, hold::in_use(&pool, &wish));
         }
         hold && !used.is_empty()
     }

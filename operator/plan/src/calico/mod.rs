@@ -7,6 +7,7 @@ pub mod api;
 pub mod contest;
 pub mod datastore;
 mod desired;
+mod hold;
 mod installation;
 mod originals;
 mod ownership;
@@ -22,7 +23,7 @@ use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
 
-pub use desired::{found_vni, vni};
+pub use desired::{agents_vni, found_vni};
 
 use crate::field::{Change, FieldId};
 use crate::finding::Finding;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use wn_api::calico::ConfigKind;
+use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names;
 use wn_api::reasons::Reason;
 use wn_api::spec::{Conflicts, Ipam, Policy, WhenInUse, WindowsNodeConfigSpec};
@@ -10,6 +10,7 @@ use wn_api::status::Original;
 
 use super::contest::Contests;
 use super::desired;
+use super::hold;
 use super::pools;
 use crate::field::FieldId;
 use crate::field::{Desired, is_met, plain, shown, who};
@@ -75,7 +76,7 @@ pub fn judge(
     // Pools before Felix: with IPIP off in Felix while a pool still says IPIP, Linux nodes lose each other.
     let policy = spec.calico.encapsulation.policy;
     if judge.pools(backend) || policy == Policy::Report {
-        judge.group(desired::felix(spec, backend, observed, originals), policy);
+        judge.felix(desired::felix(spec, backend, observed, originals), policy);
     }
     judge.judged
 }
@@ -108,15 +109,17 @@ impl Judge<'_> {
     /// Judges every pool; true when none is left as it must not be.
     fn pools(&mut self, backend: Backend) -> bool {
         let serving = pools::serving_windows(self.observed);
-        if serving.is_empty() {
-            // Without Calico's IPAM a pool says only how to encapsulate, and none says: not at all.
-            if self.spec.network.ipam == Ipam::HostLocal {
-                return true;
-            }
-            self.find(Reason::NoUsablePool, no_pool(self.observed));
-            return false;
-        }
         let mut all = true;
+        // Without Calico's IPAM a pool says only how to encapsulate, and none says: not at all.
+        if self.spec.network.ipam == Ipam::CalicoIpam {
+            let unreadable = names_of(pools::with_unreadable_selector(self.observed));
+            if !unreadable.is_empty() {
+                self.find(Reason::InputInvalid, unreadable_selector(&unreadable));
+            } else if serving.is_empty() {
+                self.find(Reason::NoUsablePool, no_pool(self.observed));
+            }
+            all = !serving.is_empty();
+        }
         for (name, pool) in serving {
             all &= self.pool(name, pool, backend);
         }
@@ -143,11 +146,31 @@ impl Judge<'_> {
             let adopted = differing.iter().all(|d| self.holds(d));
             let hold = self.spec.calico.encapsulation.when_in_use == WhenInUse::Hold;
             if hold && !adopted && pools::in_use(self.observed, pool) {
-                self.find(Reason::PoolInUse, pool_in_use(&format!("IPPool {name}"), &wish));
+                self.find(Reason::PoolInUse, hold::in_use(&format!("IPPool {name}"), &wish));
                 return false;
             }
         }
         self.group(fields, policy)
+    }
+
+    /// Judges Felix' fields. What every packet of an overlay carries is not changed below pods that use it.
+    fn felix(&mut self, fields: Vec<Desired>, policy: Policy) {
+        let felix = (ConfigKind::FelixConfiguration, DEFAULT.to_owned());
+        let stored = self.observed.calico.objects.get(&felix);
+        let current = |d: &Desired| stored.and_then(|o| o.spec.get(&d.id.field));
+        let interrupting: Vec<_> = fields
+            .iter()
+            .filter(|d| {
+                hold::interrupts_felix(self.observed, &d.id.field, current(d), Some(&d.value))
+                    && !self.holds(d)
+            })
+            .collect();
+        let hold = policy == Policy::Enforce && self.spec.calico.encapsulation.when_in_use == WhenInUse::Hold;
+        if hold && !interrupting.is_empty() {
+            let message = hold::felix_in_use(self.observed, &interrupting);
+            return self.find(Reason::PoolInUse, message);
+        }
+        self.group(fields, policy);
     }
 
     /// Judges fields of one object together: all are wanted or none, because half a change of
@@ -256,10 +279,10 @@ fn no_pool(observed: &Observed) -> String {
     )
 }
 
-pub(super) fn pool_in_use(pool: &str, wish: &str) -> String {
+fn unreadable_selector(pools: &str) -> String {
     format!(
-        "{pool} already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; waiting to set {wish}: \
-         set spec.calico.encapsulation.whenInUse to Migrate to allow it"
+        "spec.nodeSelector of IPPool {pools} is not a selector of Calico's, so that Calico's IPAM gives no node an address: correct it, \
+         e.g. to all(); the pool is not changed"
     )
 }
 

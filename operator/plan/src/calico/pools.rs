@@ -83,8 +83,8 @@ pub fn selects_windows(observed: &Observed, pool: &CalicoObject) -> bool {
 fn selects(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
     allows_workloads(pool)
         && pool.text("assignmentMode") != "Manual"
-        // A selector we cannot read may well match: better to say something than to overlook a pool.
-        && nodes.iter().any(|labels| selector::matches(pool.text("nodeSelector"), labels).unwrap_or(true))
+        // A selector that cannot be read selects nothing: a pool that may not be Windows nodes' is not touched.
+        && nodes.iter().any(|labels| selector::matches(pool.text("nodeSelector"), labels) == Some(true))
 }
 
 /// Pools that would serve workloads of Windows nodes if their blocks had room.
@@ -95,6 +95,17 @@ pub fn with_small_blocks(observed: &Observed) -> impl Iterator<Item = &str> {
     };
     all(observed)
         .filter(move |(_, pool)| small(pool))
+        .map(|(name, _)| name)
+}
+
+/// Pools with a `nodeSelector` that cannot be read. One is enough to have Calico's IPAM fail on every node
+/// (libcalico-go `lib/ipam/ipam.go`, `determinePools`).
+pub fn with_unreadable_selector(observed: &Observed) -> impl Iterator<Item = &str> {
+    let unreadable = |pool: &CalicoObject| {
+        is_enabled_v4(pool) && selector::matches(pool.text("nodeSelector"), &Labels::default()).is_none()
+    };
+    all(observed)
+        .filter(move |(_, pool)| unreadable(pool))
         .map(|(name, _)| name)
 }
 
@@ -180,7 +191,7 @@ mod tests {
     #[case(json!({"cidr": "10.0.0.0/16", "assignmentMode": "Manual"}), false)]
     #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "kubernetes.io/os == 'linux'"}), false)]
     #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "all()"}), true)]
-    #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "unreadable ~ 1"}), true)]
+    #[case(json!({"cidr": "10.0.0.0/16", "nodeSelector": "unreadable ~ 1"}), false)]
     fn serves_windows(#[case] spec: Value, #[case] expected: bool) {
         assert_eq!(
             !serving_windows(&cluster(spec.clone())).is_empty(),

@@ -4,7 +4,7 @@ use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
 use super::writes::returned;
-use super::{Action, Write};
+use super::{Action, Write, hold};
 use crate::field::{Change, FieldId};
 use crate::field::{plain, shown};
 use crate::observed::{CalicoObject, Observed};
@@ -14,6 +14,8 @@ use crate::observed::{CalicoObject, Observed};
 pub struct Restoration {
     pub writes: Vec<Write>,
     pub left: Vec<String>,
+    /// Why encapsulation, and what it depends on, is not given back yet.
+    pub held: Option<String>,
 }
 
 /// Felix before pools, the reverse of the way in: Felix must do IPIP again before a pool asks for it.
@@ -27,8 +29,17 @@ const ORDER: [ConfigKind; 5] = [
 ];
 
 pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
-    let mut restoration = Restoration::default();
-    for kind in ORDER {
+    let mut restoration = Restoration {
+        held: hold::restoring(originals, observed),
+        ..Restoration::default()
+    };
+    // Felix and pools must fit each other, and tigera/operator makes pools of its Installation: all or none.
+    let held = |kind: &ConfigKind| {
+        use ConfigKind::{FelixConfiguration, Installation, IpPool};
+        restoration.held.is_some() && matches!(kind, FelixConfiguration | Installation | IpPool)
+    };
+    let kinds: Vec<_> = ORDER.into_iter().filter(|kind| !held(kind)).collect();
+    for kind in kinds {
         let mut names: Vec<_> = originals
             .iter()
             .filter(|o| o.kind == kind)

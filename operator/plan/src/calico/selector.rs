@@ -1,89 +1,55 @@
-//! Calico's selector language (libcalico-go `lib/selector`), as far as `nodeSelector` of a pool uses it:
+//! Calico's selector language (libcalico-go `lib/selector`), which `nodeSelector` of a pool is written in:
 //! `all()`, `global()`, `has(k)`, `k == 'v'`, `k != 'v'`, `k in {…}`, `k not in {…}`, `k contains 'v'`,
 //! `k starts with 'v'`, `k ends with 'v'`, `!`, `&&`, `||` and parentheses.
 
 use crate::observed::Labels;
 
+/// Parentheses in parentheses; nobody writes more than a few. Calico has no limit of its own, and the text comes from
+/// the cluster, so that the depth of the recursion must not.
+const DEEPEST: u32 = 64;
+
 /// Does `selector` match `labels`? `None` when it cannot be read.
 pub fn matches(selector: &str, labels: &Labels) -> Option<bool> {
-    let tokens = tokens(selector)?;
-    if tokens.is_empty() {
+    let mut parser = Parser {
+        rest: selector,
+        labels,
+        depth: 0,
+    };
+    if parser.is_at_end() {
         return Some(true);
     }
-    let mut parser = Parser {
-        tokens: &tokens,
-        labels,
-    };
     let value = parser.or()?;
-    parser.tokens.is_empty().then_some(value)
+    parser.is_at_end().then_some(value)
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Token {
-    /// `&&`, `||`, `==`, `!=`, `!`, `(`, `)`, `{`, `}`, `,`.
-    Symbol(&'static str),
-    /// A label name or a word such as `in`.
-    Word(String),
-    Text(String),
-}
-
-const SYMBOLS: &[&str] = &["&&", "||", "==", "!=", "!", "(", ")", "{", "}", ","];
-
-fn tokens(selector: &str) -> Option<Vec<Token>> {
-    let mut rest = selector.trim_start();
-    let mut found = Vec::new();
-    while let Some(first) = rest.chars().next() {
-        let (token, length) = if let Some(symbol) = SYMBOLS.iter().find(|s| rest.starts_with(**s)) {
-            (Token::Symbol(symbol), symbol.len())
-        } else if first == '\'' || first == '"' {
-            let end = rest[1..].find(first)?;
-            (Token::Text(rest[1..=end].to_owned()), end + 2)
-        } else {
-            let word = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
-            let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
-            (
-                Token::Word(rest[..end].to_owned()),
-                if end == 0 { return None } else { end },
-            )
-        };
-        found.push(token);
-        rest = rest[length..].trim_start();
-    }
-    Some(found)
-}
-
+/// Reads and evaluates at once. Both sides of an operator are read in any case, so that a broken one is noticed.
 struct Parser<'a> {
-    tokens: &'a [Token],
+    rest: &'a str,
     labels: &'a Labels,
+    depth: u32,
 }
 
-impl Parser<'_> {
-    fn next(&mut self) -> Option<Token> {
-        let (first, rest) = self.tokens.split_first()?;
-        self.tokens = rest;
-        Some(first.clone())
+impl<'a> Parser<'a> {
+    /// Calico skips spaces and tabs; a line break is an error there.
+    fn skip_blanks(&mut self) {
+        self.rest = self.rest.trim_start_matches([' ', '\t']);
     }
 
-    fn take(&mut self, symbol: &str) -> bool {
-        let hit = matches!(self.tokens.first(), Some(Token::Symbol(s)) if *s == symbol);
-        if hit {
-            self.tokens = &self.tokens[1..];
-        }
-        hit
+    fn is_at_end(&mut self) -> bool {
+        self.skip_blanks();
+        self.rest.is_empty()
     }
 
-    fn take_word(&mut self, word: &str) -> bool {
-        let hit = matches!(self.tokens.first(), Some(Token::Word(w)) if w == word);
-        if hit {
-            self.tokens = &self.tokens[1..];
-        }
-        hit
+    fn take(&mut self, word: &str) -> bool {
+        self.skip_blanks();
+        let rest = self.rest.strip_prefix(word);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
     fn or(&mut self) -> Option<bool> {
         let mut value = self.and()?;
         while self.take("||") {
-            // Both sides are parsed in any case, so that a broken one is noticed.
             value |= self.and()?;
         }
         Some(value)
@@ -98,94 +64,100 @@ impl Parser<'_> {
     }
 
     fn unary(&mut self) -> Option<bool> {
-        if self.take("!") {
-            return self.unary().map(|v| !v);
+        let mut negated = false;
+        while self.take("!") {
+            negated = !negated;
         }
-        if self.take("(") {
-            let value = self.or()?;
-            return self.take(")").then_some(value);
-        }
-        self.term()
+        let value = if self.take("(") {
+            self.nested()?
+        } else {
+            self.term()?
+        };
+        Some(value != negated)
     }
 
-    fn term(&mut self) -> Option<bool> {
-        let Token::Word(name) = self.next()? else {
+    fn nested(&mut self) -> Option<bool> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
             return None;
-        };
-        if self.take("(") {
-            return self.call(&name);
         }
-        let label = self.labels.get(&name).map(str::to_owned);
-        if self.take("==") {
-            let text = self.text()?;
-            return Some(label.is_some_and(|l| l == text));
-        }
-        self.comparison(label)
-    }
-
-    fn call(&mut self, name: &str) -> Option<bool> {
-        let value = match name {
-            "all" | "global" => true,
-            "has" => {
-                let Token::Word(label) = self.next()? else {
-                    return None;
-                };
-                self.labels.get(&label).is_some()
-            }
-            _ => return None,
-        };
+        let value = self.or()?;
+        self.depth -= 1;
         self.take(")").then_some(value)
     }
 
-    /// An absent label is unequal to everything and in no set.
-    fn comparison(&mut self, label: Option<String>) -> Option<bool> {
+    fn term(&mut self) -> Option<bool> {
+        if self.take("all(") || self.take("global(") {
+            return self.take(")").then_some(true);
+        }
+        if self.take("has(") {
+            let label = self.label()?;
+            return self.take(")").then(|| self.labels.get(label).is_some());
+        }
+        let label = self.label()?;
+        self.comparison(self.labels.get(label))
+    }
+
+    /// An absent label is unequal to everything, in no set and contains nothing.
+    fn comparison(&mut self, label: Option<&str>) -> Option<bool> {
+        let is = |test: fn(&str, &str) -> bool, text: &str| label.is_some_and(|l| test(l, text));
+        if self.take("==") {
+            return Some(is(|l, t| l == t, self.text()?));
+        }
         if self.take("!=") {
-            let text = self.text()?;
-            return Some(label.is_none_or(|l| l != text));
+            return Some(!is(|l, t| l == t, self.text()?));
         }
-        if self.take_word("in") {
-            let set = self.set()?;
-            return Some(label.is_some_and(|l| set.contains(&l)));
+        if self.take("contains") {
+            return Some(is(|l, t| l.contains(t), self.text()?));
         }
-        if self.take_word("not") {
-            let set = if self.take_word("in") {
-                self.set()?
-            } else {
-                return None;
-            };
-            return Some(label.is_none_or(|l| !set.contains(&l)));
+        if self.take("starts") {
+            return Some(is(|l, t| l.starts_with(t), self.after("with")?));
         }
-        let Token::Word(operator) = self.next()? else {
+        if self.take("ends") {
+            return Some(is(|l, t| l.ends_with(t), self.after("with")?));
+        }
+        let negated = self.take("not");
+        if !self.take("in") {
             return None;
-        };
-        let with = operator == "contains" || self.take_word("with");
-        let text = self.text()?;
-        let test: fn(&str, &str) -> bool = match (operator.as_str(), with) {
-            ("contains", _) => |l, t| l.contains(t),
-            ("starts", true) => |l, t| l.starts_with(t),
-            ("ends", true) => |l, t| l.ends_with(t),
-            _ => return None,
-        };
-        Some(label.is_some_and(|l| test(&l, &text)))
-    }
-
-    fn text(&mut self) -> Option<String> {
-        match self.next()? {
-            Token::Text(text) => Some(text),
-            _ => None,
         }
+        let set = self.set()?;
+        Some(label.is_some_and(|l| set.contains(&l)) != negated)
     }
 
-    fn set(&mut self) -> Option<Vec<String>> {
+    fn label(&mut self) -> Option<&'a str> {
+        self.skip_blanks();
+        let of_label = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
+        let end = self.rest.find(|c| !of_label(c)).unwrap_or(self.rest.len());
+        let (label, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        (!label.is_empty()).then_some(label)
+    }
+
+    /// In either kind of quotes; there are no escapes. Takes nothing when there is none.
+    fn text(&mut self) -> Option<&'a str> {
+        self.skip_blanks();
+        let quote = self.rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        let (text, rest) = self.rest[1..].split_once(quote)?;
+        self.rest = rest;
+        Some(text)
+    }
+
+    fn after(&mut self, word: &str) -> Option<&'a str> {
+        if self.take(word) { self.text() } else { None }
+    }
+
+    fn set(&mut self) -> Option<Vec<&'a str>> {
         let mut found = Vec::new();
         if !self.take("{") {
             return None;
         }
-        while !self.take("}") {
-            found.push(self.text()?);
-            self.take(",");
+        while let Some(text) = self.text() {
+            found.push(text);
+            if !self.take(",") {
+                break;
+            }
         }
-        Some(found)
+        self.take("}").then_some(found)
     }
 }
 
@@ -218,9 +190,30 @@ mod tests {
     #[case("zone == 'open", None)]
     #[case("(all()", None)]
     #[case("all() all()", None)]
+    #[case("zone notin {'b',}", Some(true))]
+    #[case("zone startswith'a'", Some(true))]
+    #[case("!!has( zone )", Some(true))]
+    #[case("all == 'x' || in != 'x'", Some(true))]
+    #[case("zone in {'a' 'b'}", None)]
+    #[case("has (zone)", None)]
+    #[case("all() ||\nall()", None)]
     fn evaluates(#[case] selector: &str, #[case] expected: Option<bool>) {
         let labels = [("kubernetes.io/os", "windows"), ("zone", "a")];
         let labels = labels.into();
         assert_eq!(matches(selector, &labels), expected);
+    }
+
+    #[test]
+    fn depth_is_bounded_and_length_is_not() {
+        let labels = Labels::default();
+        let nested = |n: usize| format!("{}all(){}", "(".repeat(n), ")".repeat(n));
+        assert_eq!(matches(&nested(64), &labels), Some(true));
+        assert_eq!(matches(&nested(65), &labels), None);
+        assert_eq!(matches(&nested(500_000), &labels), None);
+        assert_eq!(matches(&"(".repeat(500_000), &labels), None);
+        let negated = format!("{}all()", "!".repeat(500_001));
+        assert_eq!(matches(&negated, &labels), Some(false));
+        let long = vec!["(all())"; 100_000].join(" && ");
+        assert_eq!(matches(&long, &labels), Some(true));
     }
 }

@@ -158,7 +158,7 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         dns_servers: plan.inputs.dns_servers.as_ref()?.value.clone(),
         dns_search: plan.inputs.dns_search.clone(),
         etcd: etcd_access(spec, observed),
-        vni: calico::vni(spec, observed, &plan.calico.originals),
+        vni: calico::agents_vni(spec, observed, &plan.calico),
         hns_network: option.hns_network(observed).unwrap_or_default().into_owned(),
         hns_networks: match option.calico() {
             CalicoRole::Networking(_) => "Calico.*",

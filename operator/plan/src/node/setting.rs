@@ -63,7 +63,7 @@ impl Setting {
             network_agent: run(&plan.network_agent, App::NetworkAgent, observed),
             kubernetes: observed.kubernetes.clone(),
             dsr: plan.proxy.flags.iter().any(|f| f == "--enable-dsr=true"),
-            vni: calico::vni(spec, observed, &plan.calico.originals).into(),
+            vni: calico::agents_vni(spec, observed, &plan.calico).into(),
             felix_vni: calico::found_vni(observed).map(Into::into),
             calico_ipam: (plan.calico.judged && !plan.calico.policy_only).then(|| calico_ipam(observed)),
             own_vnis: own_vnis(observed),

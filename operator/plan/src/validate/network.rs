@@ -171,7 +171,10 @@ fn vxlan(vxlan: &Vxlan) -> Vec<Violation> {
     if let Some(vni) = vxlan.vni.filter(|v| !(MIN_VXLAN_VNI..=MAX_VXLAN_VNI).contains(v)) {
         found.push(Violation::new(
             "spec.calico.vxlan.vni",
-            format!("{vni} is out of range: Windows HNS takes {MIN_VXLAN_VNI} to {MAX_VXLAN_VNI}"),
+            format!(
+                "{vni} is out of range: Windows HNS refuses a VNI below {MIN_VXLAN_VNI}, and Felix for Windows cuts one above \
+                 {MAX_VXLAN_VNI} to 16 bits; set {MIN_VXLAN_VNI} to {MAX_VXLAN_VNI}, or remove the field"
+            ),
         ));
     }
     if let Some(port) = vxlan.port.filter(|p| *p != VXLAN_PORT) {

@@ -1,5 +1,9 @@
 //! An object off a watch, reduced to its fact while it is parsed, because the peak of a list of thousands is what
-//! stays of memory. What no fact reads is not even parsed: a Node lists 50 images, and who wrote each field.
+//! stays of memory. Of each kind a partial type names what facts read; serde skips the rest, such as the 50 images
+//! that a Node lists. Labels and annotations are kept whole: a name in them means nothing to us.
+//!
+//! Invariant: every object of these kinds goes through its partial type, the answers to our own writes included, so
+//! that both are read alike.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,43 +12,100 @@ use std::marker::PhantomData;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
 use kube::api::ApiResource;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use serde::de::{DeserializeOwned, Deserializer, Error};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wn_plan::observed::{AffinityFacts, BlockFacts, LinuxNodeFacts, NodeFacts, PodFacts, SandboxFailure};
 
-use super::Topic;
 use super::sinks::Fact;
 
-/// Not kept, wherever it is. None of these is the name of a label, an annotation or a key of ConfigMaps we read.
-const DROPPED: &[&str] = &[
-    "args",
-    "command",
-    "env",
-    "images",
-    "managedFields",
-    "volumeMounts",
-    "volumes",
-    "volumesAttached",
-    "volumesInUse",
-];
+macro_rules! partial_types {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),+ $(,)? })+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Deserialize, Serialize)]
+        #[serde(rename_all = "camelCase")]
+        pub struct $name {$(
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            $field: Option<$type>,
+        )+}
+    )+};
+}
+
+partial_types! {
+    Metadata {
+        annotations: Value,
+        creation_timestamp: Value,
+        deletion_timestamp: Value,
+        labels: Value,
+        name: String,
+        namespace: String,
+        owner_references: Value,
+        resource_version: String,
+        uid: Value,
+    }
+    Node { metadata: Metadata, spec: Value, status: NodeStatus }
+    NodeStatus { addresses: Value, allocatable: Value, conditions: Value, node_info: Value }
+    Pod { metadata: Metadata, spec: PodSpec, status: PodStatus }
+    PodSpec { affinity: Value, containers: Vec<Container>, node_name: Value }
+    Container { args: Value, command: Value, env: Value, image: Value, name: Value }
+    PodStatus { conditions: Value, container_statuses: Value, init_container_statuses: Value, phase: Value }
+    Event {
+        event_time: Value,
+        first_timestamp: Value,
+        involved_object: Value,
+        last_timestamp: Value,
+        message: Value,
+        metadata: Metadata,
+        reason: Value,
+        reporting_component: Value,
+        reporting_instance: Value,
+        series: Value,
+        source: Value,
+    }
+    /// A custom resource, of which facts read most.
+    Custom { metadata: Metadata, spec: Value }
+}
 
 /// What there is one of for every node: facts are read while a list is parsed, one object after the other, so
 /// that never more than one of them is in memory as a tree.
 pub trait Numerous: Clone + fmt::Debug + Send + 'static {
-    const TOPIC: Topic;
+    /// What of it facts read.
+    type Partial: DeserializeOwned + Serialize;
+
+    fn metadata(partial: &Self::Partial) -> Option<&Metadata>;
+
+    /// The fact of an object that went through the partial type.
+    fn fact(object: &Value) -> Fact;
 }
 
 macro_rules! numerous {
-    ($($name:ident),+) => {$(
+    ($($name:ident: $partial:ident, $fact:expr;)+) => {$(
         #[derive(Clone, Debug)]
         pub struct $name;
 
         impl Numerous for $name {
-            const TOPIC: Topic = Topic::$name;
+            type Partial = $partial;
+
+            fn metadata(partial: &$partial) -> Option<&Metadata> {
+                partial.metadata.as_ref()
+            }
+
+            fn fact(object: &Value) -> Fact {
+                let read: fn(&Value) -> Fact = $fact;
+                read(object)
+            }
         }
     )+};
 }
 
-numerous!(Nodes, LinuxNodes, Pods, Failures, Blocks, Affinities);
+numerous! {
+    Nodes: Node, |o| Fact::Node(Box::new(NodeFacts::read(o)));
+    LinuxNodes: Node, |o| Fact::Linux(Some(Box::new(LinuxNodeFacts::read(o))));
+    Pods: Pod, |o| Fact::Pod(PodFacts::read(o));
+    Failures: Event, |o| Fact::Failure(SandboxFailure::read(o));
+    Blocks: Custom, |o| Fact::Block(BlockFacts::read(o).map(|facts| (facts, BlockFacts::free(o))));
+    Affinities: Custom, |o| Fact::Affinity(AffinityFacts::read(o));
+}
 
 /// The fact of an object, with as much of its metadata as a watch needs.
 #[derive(Clone, Debug)]
@@ -56,17 +117,17 @@ pub struct Seen<N> {
 
 impl<'de, N: Numerous> Deserialize<'de> for Seen<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let object = Pruned::deserialize(deserializer)?.0;
-        let text = |field: &str| Some(object.get("metadata")?.get(field)?.as_str()?.to_owned());
-        let metadata = ObjectMeta {
-            name: text("name"),
-            namespace: text("namespace"),
-            resource_version: text("resourceVersion"),
+        let partial = N::Partial::deserialize(deserializer)?;
+        let object = serde_json::to_value(&partial).map_err(D::Error::custom)?;
+        let metadata = N::metadata(&partial).map(|m| ObjectMeta {
+            name: m.name.clone(),
+            namespace: m.namespace.clone(),
+            resource_version: m.resource_version.clone(),
             ..ObjectMeta::default()
-        };
+        });
         Ok(Self {
-            metadata,
-            fact: Fact::read(N::TOPIC, &object),
+            metadata: metadata.unwrap_or_default(),
+            fact: N::fact(&object),
             numerous: PhantomData,
         })
     }
@@ -105,101 +166,6 @@ impl<N: Numerous> Resource for Seen<N> {
     }
 }
 
-/// A JSON value without the fields in `DROPPED`.
-struct Pruned(Value);
-
-impl<'de> Deserialize<'de> for Pruned {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Pruning).map(Self)
-    }
-}
-
-struct Pruning;
-
-impl<'de> Visitor<'de> for Pruning {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(value.into())
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(Self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let mut list = Vec::new();
-        while let Some(Pruned(item)) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
-        let mut map = Map::new();
-        while let Some(name) = fields.next_key::<String>()? {
-            if DROPPED.contains(&name.as_str()) {
-                fields.next_value::<IgnoredAny>()?;
-            } else {
-                map.insert(name, fields.next_value::<Pruned>()?.0);
-            }
-        }
-        Ok(Value::Object(map))
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn keeps_all_but_what_nobody_reads() {
-        let object = json!({
-            "metadata": {"name": "n", "resourceVersion": "7", "managedFields": [{"manager": "kubelet"}], "labels": {"a": "b"}},
-            "status": {"images": [{"names": ["x"]}], "conditions": [{"type": "Ready", "n": 1, "f": 1.5, "x": null}]},
-        });
-        let pruned: Pruned = serde_json::from_str(&object.to_string()).unwrap();
-        assert_eq!(
-            pruned.0,
-            json!({
-                "metadata": {"name": "n", "resourceVersion": "7", "labels": {"a": "b"}},
-                "status": {"conditions": [{"type": "Ready", "n": 1, "f": 1.5, "x": null}]},
-            })
-        );
-        let seen: Seen<Nodes> = serde_json::from_str(&object.to_string()).unwrap();
-        assert_eq!(seen.meta().resource_version.as_deref(), Some("7"));
-    }
-}
+#[path = "seen_tests.rs"]
+mod tests;

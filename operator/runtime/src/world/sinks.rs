@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::Value;
+use tracing::warn;
 use wn_api::calico::ConfigKind;
 use wn_api::names::{self, labels};
 use wn_plan::observed::{
@@ -15,6 +17,7 @@ use wn_plan::observed::{
 };
 
 use super::Topic;
+use super::seen::{self, Numerous, Seen};
 use super::topic::DEFINITIONS;
 
 /// What a fact that changed bears on.
@@ -54,18 +57,21 @@ pub enum Fact {
 }
 
 impl Fact {
-    pub fn read(topic: Topic, object: &Value) -> Self {
-        match topic {
-            Topic::Nodes => Self::Node(Box::new(NodeFacts::read(object))),
-            Topic::LinuxNodes => Self::Linux(Some(Box::new(LinuxNodeFacts::read(object)))),
-            Topic::Pods => Self::Pod(PodFacts::read(object)),
-            Topic::Failures => Self::Failure(SandboxFailure::read(object)),
-            Topic::Blocks => {
-                Self::Block(BlockFacts::read(object).map(|facts| (facts, BlockFacts::free(object))))
-            }
-            Topic::Affinities => Self::Affinity(AffinityFacts::read(object)),
-            _ => Self::Other,
-        }
+    /// Of an object that did not come off a watch: the answer to a write of ours, or a value of etcd.
+    fn read(topic: Topic, object: &Value) -> Self {
+        let read = match topic {
+            Topic::Nodes => fact::<seen::Nodes>(object),
+            Topic::LinuxNodes => fact::<seen::LinuxNodes>(object),
+            Topic::Pods => fact::<seen::Pods>(object),
+            Topic::Failures => fact::<seen::Failures>(object),
+            Topic::Blocks => fact::<seen::Blocks>(object),
+            Topic::Affinities => fact::<seen::Affinities>(object),
+            _ => Ok(Self::Other),
+        };
+        read.unwrap_or_else(|error| {
+            warn!(?topic, %error, "an object could not be read");
+            Self::Other
+        })
     }
 
     /// The fact of an object that is gone.
@@ -79,6 +85,10 @@ impl Fact {
             _ => Self::Other,
         }
     }
+}
+
+fn fact<N: Numerous>(object: &Value) -> Result<Fact, serde_json::Error> {
+    Seen::<N>::deserialize(object).map(|seen| seen.fact)
 }
 
 /// Takes a fact in.
