@@ -97,6 +97,11 @@ impl Stage {
     /// Deletes the config and waits until its finalizer let it go.
     pub async fn delete_and_wait(&self) -> Result<()> {
         self.delete().await?;
+        self.gone().await
+    }
+
+    /// Waits until the finalizer of a config that is being deleted has let it go.
+    pub async fn gone(&self) -> Result<()> {
         self.until("the config is gone", async || {
             Ok(objects::configs(&self.client)
                 .get_opt(names::SINGLETON)

@@ -74,7 +74,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "strictAffinity",
-        "condition `CalicoConfigured`: set to true; when it is only reported: WN1030",
+        "condition `CalicoConfigured`: set to true, or held where nodes would have no addresses (PoolsTooSmall; near it: WN1035); when it is \
+         only reported: WN1030",
     ),
     (
         "Four addresses of each block are Windows' own",

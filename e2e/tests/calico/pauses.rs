@@ -139,3 +139,36 @@ async fn calico_may_come_later_and_go(#[case] form: CalicoApi) -> Result<()> {
         .await?;
     stage.delete_and_wait().await
 }
+
+/// CRDs of v1 beside native v3 that holds the objects, and no migration: calico-node's environment says which one is in use.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_v1_beside_v3_is_not_written_to() -> Result<()> {
+    let stage = Stage::play(options(CalicoApi::V3)).await?;
+    stage
+        .cluster
+        .install_calico(CalicoApi::V1, &CalicoCrds::Builtin)
+        .await?;
+    let before = stage.calico_specs().await?;
+    let began = Timestamp::now();
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    let parts = ["crd.projectcalico.org/v1 is empty", POOL_NAME, "CALICO_API_GROUP"];
+    stage
+        .condition_says("CalicoConfigured", "False", "CalicoAPIUnclear", &parts)
+        .await?;
+    no_calico_writes(&stage, began).await?;
+
+    let labels = json!({"k8s-app": "calico-node"});
+    let env = json!([{"name": "CALICO_API_GROUP", "value": "projectcalico.org/v3"}]);
+    let container = json!({"name": "calico-node", "image": "quay.io/calico/node:v3.32.1", "env": env});
+    let pod = json!({"nodeSelector": {"kubernetes.io/os": "linux"}, "containers": [container]});
+    let template = json!({"metadata": {"labels": labels}, "spec": pod});
+    let daemon_set = json!({
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "calico-node", "namespace": "kube-system"},
+        "spec": {"selector": {"matchLabels": labels}, "template": template},
+    });
+    stage.create("daemonsets", daemon_set).await?;
+    stage.ready().await?;
+    specs_are(&stage, "v3 is configured", &vxlan(&before, 4096)).await
+}

@@ -45,7 +45,7 @@ async fn a_pool_in_use_is_held_until_migration_is_allowed(#[case] form: CalicoAp
 
     let mut migrate = minimal("CalicoVXLAN");
     migrate["calico"] = json!({"encapsulation": {"whenInUse": "Migrate"}});
-    stage.apply(migrate).await?;
+    stage.apply(migrate.clone()).await?;
     stage.ready().await?;
     specs_are(&stage, "migrated", &vxlan(&before, 4096)).await?;
     // What we hold is held: a change back by hand is drift, not a pool to be spared.
@@ -58,6 +58,18 @@ async fn a_pool_in_use_is_held_until_migration_is_allowed(#[case] form: CalicoAp
         .event("DriftRepaired", "spec.vxlanMode from CrossSubnet to Always")
         .await?;
     stage.ready().await?;
-    stage.delete_and_wait().await?;
+    // Giving it back interrupts these pods, too.
+    stage.delete().await?;
+    let parts = [
+        POOL_NAME,
+        "waiting to set",
+        "spec.vxlanMode: Never",
+        "whenInUse to Migrate",
+    ];
+    stage
+        .condition_says("Ready", "False", "Restoring", &parts)
+        .await?;
+    stage.apply(migrate).await?;
+    stage.gone().await?;
     specs_are(&stage, "given back", &before).await
 }

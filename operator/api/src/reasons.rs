@@ -70,6 +70,8 @@ reasons! {
     InputInvalid,
     /// No form of Calico's API is served.
     CalicoNotInstalled,
+    /// Both forms of Calico's API are defined, v1 is empty, and nothing says that v3 is the one in use.
+    CalicoAPIUnclear,
     /// Calico's version has no known Windows command line.
     CalicoVersionUnsupported,
     /// A DatastoreMigration runs, so nothing is written to Calico.
@@ -86,6 +88,8 @@ reasons! {
     PoolManagedByOperator,
     /// No enabled IPv4 pool can serve a Windows node.
     NoUsablePool,
+    /// Nodes would be left without addresses by `strictAffinity`; see `whenPoolsTooSmall`.
+    PoolsTooSmall,
     /// Another manager applied a field with another value.
     FieldConflict,
     /// A field was changed back again and again, so we stopped writing it.

@@ -48,6 +48,20 @@ fn another_pool(fields: serde_json::Value) -> Cluster {
     c
 }
 
+/// A pool of so many blocks.
+fn blocks_for(nodes: u32) -> Cluster {
+    let mut c = quiet();
+    c.delete(POOL, DEFAULT_POOL);
+    let length = 26 - nodes.ilog2();
+    c.update(
+        POOL,
+        "small",
+        CALICO,
+        pool(&format!("10.9.0.0/{length}"), "Never", "Always"),
+    );
+    c
+}
+
 const OF_LINUX: &str = "kubernetes.io/os == 'linux'";
 
 fn with(edit: impl FnOnce(&mut Cluster)) -> Cluster {
@@ -515,6 +529,16 @@ fn table() -> Vec<Case> {
                 "spec.attributes",
             )],
             vec![block("linux-0", |b| b.foreign = true), block("win-0", |_| {})],
+        ),
+        (
+            "WN1035",
+            // Two nodes have no block, and one may join.
+            vec![(blocks_for(2), "IPPools", "spec.cidr")],
+            vec![
+                quiet(),
+                blocks_for(4),
+                blocks_for(2).with_spec("network: {type: CalicoBGP, ipam: HostLocal}"),
+            ],
         ),
         (
             "WN1033",

@@ -8,9 +8,10 @@ use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
+use wn_api::reasons::Reason;
 use wn_api::spec::NetworkType;
 use wn_plan::calico::Action;
-use wn_plan::observed::MigrationFacts;
+use wn_plan::observed::{MigrationFacts, api_group};
 
 use common::*;
 
@@ -158,6 +159,54 @@ fn after_a_migration_the_native_form_is_written() {
         },
     );
     assert_eq!(cluster.plan().calico.form, Some(CalicoApi::V3));
+}
+
+/// v1 left beside native v3, and no DatastoreMigration: who says which one Calico uses, decides.
+#[test]
+fn an_empty_v1_beside_v3_is_not_written_to() {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    let originals = cluster.originals();
+    for (kind, name) in [(POOL, DEFAULT_POOL), (IPAM, DEFAULT), (FELIX, DEFAULT)] {
+        cluster.delete(kind, name);
+    }
+    cluster.observed.calico.cluster_information = None;
+    assert_eq!(
+        cluster.plan().calico.findings[0].reason,
+        Reason::NoUsablePool,
+        "v3 is empty, too"
+    );
+    let found = ["ClusterInformation default", "IPPool default-ipv4-ippool"];
+    cluster.observed.calico.in_v3 = found.map(str::to_owned).into();
+    let plan = cluster.pass();
+    assert!(plan.calico.writes.is_empty() && !plan.calico.fit_for_agents);
+    assert_eq!(cluster.originals(), originals);
+    assert_yaml_snapshot!("empty_v1", findings(&plan));
+
+    let told = ("kube-system".to_owned(), "calico-node".to_owned());
+    cluster.observed.calico.api_groups = [(told, CalicoApi::V3)].into();
+    let plan = cluster.plan();
+    assert_eq!(plan.calico.form, Some(CalicoApi::V3));
+    assert!(
+        plan.calico
+            .findings
+            .iter()
+            .all(|f| f.reason != Reason::CalicoAPIUnclear)
+    );
+}
+
+/// Read of DaemonSet `calico-node`, or `canal`, on Linux nodes.
+#[rstest]
+#[case("calico-node", "projectcalico.org/v3", Some(CalicoApi::V3))]
+#[case("calico-node", "crd.projectcalico.org/v1", Some(CalicoApi::V1))]
+#[case("calico-node", "", None)]
+#[case("node", "projectcalico.org/v3", None)]
+fn calico_api_group(#[case] container: &str, #[case] value: &str, #[case] expected: Option<CalicoApi>) {
+    let env =
+        json!([{"name": "A", "value": "projectcalico.org/v3"}, {"name": "CALICO_API_GROUP", "value": value}]);
+    let containers = json!([{"name": "other"}, {"name": container, "env": env}]);
+    let daemon_set = json!({"spec": {"template": {"spec": {"containers": containers}}}});
+    assert_eq!(api_group(&daemon_set), expected);
 }
 
 #[rstest]

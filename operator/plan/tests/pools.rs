@@ -9,8 +9,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::DEFAULT;
 use wn_api::reasons::Reason;
-use wn_api::spec::{NetworkType, WhenInUse};
+use wn_api::spec::{NetworkType, WhenInUse, WhenPoolsTooSmall};
 use wn_plan::decide::Plan;
+use wn_plan::observed::BlockFacts;
 
 use common::*;
 
@@ -336,4 +337,65 @@ fn a_selector_that_cannot_be_read_is_said_and_its_pool_left() {
     let plan = cluster.pass();
     assert_eq!(cluster.field(POOL, "odd", "ipipMode"), "Always");
     assert_yaml_snapshot!("unreadable_selector", findings(&plan));
+}
+
+/// A pool of four blocks: `taken` are of other nodes, and `nodes` Linux nodes have none.
+fn small_pool(taken: u8, nodes: usize) -> Cluster {
+    let mut cluster = Cluster::vxlan();
+    cluster.observed.nodes.clear();
+    cluster.delete(POOL, DEFAULT_POOL);
+    cluster.update(POOL, "small", CALICO, pool("10.9.0.0/24", "Never", "Always"));
+    for i in 0..taken {
+        let block = BlockFacts {
+            cidr: format!("10.9.0.{}/26", i * 64).parse().ok(),
+            host: format!("gone-{i}"),
+            ..BlockFacts::default()
+        };
+        cluster
+            .observed
+            .calico
+            .blocks
+            .insert((String::new(), format!("b{i}")), block);
+    }
+    let linux = (0..nodes).map(|i| (format!("linux-{i}"), linux_node()));
+    cluster.observed.linux = linux.collect();
+    cluster
+}
+
+#[rstest]
+#[case::room_for_all(1, 3, true)]
+#[case::one_too_many(1, 4, false)]
+#[case::full(4, 1, false)]
+#[case::nobody_needs_one(4, 0, true)]
+fn strict_affinity_waits_for_room(#[case] taken: u8, #[case] nodes: usize, #[case] fits: bool) {
+    let mut cluster = small_pool(taken, nodes);
+    let plan = cluster.pass();
+    assert_eq!(cluster.field(IPAM, DEFAULT, "strictAffinity"), fits);
+    assert_eq!(plan.calico.findings.is_empty(), fits, "{:?}", findings(&plan));
+    assert_eq!(plan.calico.fit_for_agents, fits);
+}
+
+#[test]
+fn pools_too_small_is_said_until_told_otherwise() {
+    let mut cluster = small_pool(4, 1);
+    let plan = cluster.pass();
+    assert_yaml_snapshot!("too_small", findings(&plan));
+    // A pool of other nodes' helps nobody.
+    let mut other = pool("10.10.0.0/16", "Never", "Always");
+    other["nodeSelector"] = json!("kubernetes.io/os == 'windows'");
+    cluster.update(POOL, "windows", CALICO, other);
+    assert_eq!(cluster.pass().calico.findings[0].reason, Reason::PoolsTooSmall);
+    // One block the node has, or one pool more.
+    let mut roomy = cluster.clone();
+    roomy.update(POOL, "more", CALICO, pool("10.11.0.0/16", "Never", "Always"));
+    assert!(roomy.pass().calico.findings.is_empty());
+
+    cluster.edit_spec(|s| s.calico.when_pools_too_small = WhenPoolsTooSmall::Proceed);
+    assert!(cluster.pass().calico.findings.is_empty());
+    assert_eq!(cluster.field(IPAM, DEFAULT, "strictAffinity"), true);
+    // What was set once is kept.
+    cluster.edit_spec(|s| s.calico.when_pools_too_small = WhenPoolsTooSmall::Hold);
+    cluster.update(IPAM, DEFAULT, "kubectl-edit", json!({"strictAffinity": false}));
+    assert!(cluster.pass().calico.findings.is_empty());
+    assert_eq!(cluster.field(IPAM, DEFAULT, "strictAffinity"), true);
 }

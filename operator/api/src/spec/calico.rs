@@ -20,6 +20,14 @@ pub enum WhenInUse {
     Migrate,
 }
 
+/// What to do with `strictAffinity` where nodes would be left without addresses.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum WhenPoolsTooSmall {
+    #[default]
+    Hold,
+    Proceed,
+}
+
 /// What to do with a field another manager applied.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Conflicts {
@@ -109,6 +117,11 @@ pub struct Calico {
     #[serde(default)]
     pub strict_affinity: Policy,
 
+    /// For `strictAffinity` while pools have fewer free blocks than there are nodes without one: `Hold` does not set it and says so,
+    /// because these nodes could no longer borrow addresses; `Proceed` sets it. Default: Hold.
+    #[serde(default)]
+    pub when_pools_too_small: WhenPoolsTooSmall,
+
     /// Encapsulation of IP pools and of Felix.
     #[serde(default)]
     pub encapsulation: Encapsulation,
@@ -137,6 +150,7 @@ impl Default for Calico {
     fn default() -> Self {
         Self {
             strict_affinity: Policy::default(),
+            when_pools_too_small: WhenPoolsTooSmall::default(),
             encapsulation: Encapsulation::default(),
             vxlan: None,
             datastore: Datastore::default(),

@@ -9,6 +9,7 @@ mod workload;
 
 pub use calico::{
     Calico, Conflicts, Datastore, DatastoreType, Encapsulation, Etcd, EtcdSecret, Policy, Vxlan, WhenInUse,
+    WhenPoolsTooSmall,
 };
 pub use network::{ApiServer, ClusterDns, Ipam, Network, NetworkType};
 pub use network_agent::NetworkAgent;

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 use wn_api::calico::{ConfigKind, DEFAULT};
-use wn_api::spec::Policy;
+use wn_api::spec::{Ipam, Policy};
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
+use crate::calico::room;
 use crate::observed::CalicoObject;
 
 const IPAM: &str = "IPAMConfiguration default";
@@ -43,6 +44,17 @@ pub const RULES: &[Rule] = &[
         mend: "delete these pods, so that they get addresses of their own node's block",
         source: "tigera/docs windows-calico/limitations.mdx (address borrowing); libcalico-go lib/ipam",
         check: foreign,
+    },
+    Rule {
+        code: "WN1035",
+        severity: Severity::Warning,
+        title: "Few free blocks of addresses are left",
+        limit: "With strictAffinity a node without a block of its own cannot borrow addresses of another node's: its pods wait in \
+                ContainerCreating.",
+        reads: "IPPool spec.cidr, spec.blockSize, spec.nodeSelector; IPAMBlock spec.cidr, spec.affinity; labels of Nodes",
+        mend: "add an IPPool before the next nodes join",
+        source: "libcalico-go lib/ipam/ipam.go autoAssign (StrictAffinity)",
+        check: few_blocks,
     },
 ];
 
@@ -90,6 +102,18 @@ fn gives_back_strict_affinity(cluster: &Cluster) -> bool {
         let it = o.kind == ConfigKind::IpamConfiguration && o.field == "strictAffinity";
         it && o.previous != Some(Value::Bool(true))
     })
+}
+
+fn few_blocks(cluster: &Cluster) -> Vec<Hit> {
+    let asked = cluster.backend.is_some() && cluster.spec.network.ipam == Ipam::CalicoIpam;
+    let short = asked.then(|| room::nearly_too_small(cluster.observed)).flatten();
+    short
+        .map(|short| {
+            let message = format!("IPPool {} has free blocks for hardly another node", short.pools);
+            Hit::new("IPPools", "spec.cidr", message)
+        })
+        .into_iter()
+        .collect()
 }
 
 fn foreign(cluster: &Cluster) -> Vec<Hit> {

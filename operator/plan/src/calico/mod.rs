@@ -13,6 +13,7 @@ mod originals;
 mod ownership;
 pub mod pools;
 pub mod restore;
+pub mod room;
 mod selector;
 mod writes;
 
@@ -111,6 +112,9 @@ pub fn plan(
     let Some(form) = api::form(&observed.calico) else {
         return blocked(None, held, Reason::CalicoNotInstalled, NOT_INSTALLED.to_owned());
     };
+    if let Some(unclear) = api::unclear(&observed.calico) {
+        return blocked(Some(form), held, unclear.reason, unclear.message);
+    }
     if let Some(pause) = api::pause(&observed.calico) {
         let (reason, message) = describe(&pause);
         return blocked(Some(form), held, reason, message);
@@ -145,17 +149,21 @@ fn beside(
         Some(finding) => (ownership::Judged::default(), vec![finding]),
         None => ownership::judge_fields(fields, spec, observed, &held, contests, now),
     };
+    let mut findings = judged.findings.clone();
+    let unclear = api::unclear(&observed.calico);
+    let usable = form.is_some() && unclear.is_none() && api::pause(&observed.calico).is_none();
+    findings.extend(unclear);
     CalicoPlan {
         form,
         writes: writes::writes(&judged, observed, &held),
         originals: originals::next(&held, &judged, observed),
-        fit_for_agents: form.is_some() && api::pause(&observed.calico).is_none(),
+        fit_for_agents: usable,
         judged: true,
         policy_only: true,
         of_network,
         given_up: judged.given_up,
         revisit: judged.revisit,
-        findings: judged.findings,
+        findings,
     }
 }
 

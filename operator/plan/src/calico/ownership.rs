@@ -5,13 +5,14 @@ use serde_json::Value;
 use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names;
 use wn_api::reasons::Reason;
-use wn_api::spec::{Conflicts, Ipam, Policy, WhenInUse, WindowsNodeConfigSpec};
+use wn_api::spec::{Conflicts, Ipam, Policy, WhenInUse, WhenPoolsTooSmall, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
 use super::contest::Contests;
 use super::desired;
 use super::hold;
 use super::pools;
+use super::room;
 use crate::field::FieldId;
 use crate::field::{Desired, is_met, plain, shown, who};
 use crate::finding::{Finding, names_of};
@@ -65,7 +66,7 @@ pub fn judge(
     let role = network::of(spec.network.type_).calico();
     // With host-local addresses nobody asks Calico's IPAM.
     if matches!(role, CalicoRole::Networking(_)) && spec.network.ipam == Ipam::CalicoIpam {
-        judge.group(desired::ipam(), spec.calico.strict_affinity);
+        judge.ipam();
     }
     // Before the pools that tigera/operator makes of it.
     judge.installation();
@@ -106,6 +107,26 @@ pub fn judge_fields(
 }
 
 impl Judge<'_> {
+    /// Judges strictAffinity. Where nodes have no block and there is none left for them, they live on borrowed addresses.
+    fn ipam(&mut self) {
+        let (fields, policy) = (desired::ipam(), self.spec.calico.strict_affinity);
+        let hold =
+            policy == Policy::Enforce && self.spec.calico.when_pools_too_small == WhenPoolsTooSmall::Hold;
+        let stored = self
+            .observed
+            .calico
+            .objects
+            .get(&(ConfigKind::IpamConfiguration, DEFAULT.to_owned()));
+        let new = |d: &Desired| !is_met(d, stored.and_then(|o| o.spec.get(&d.id.field))) && !self.holds(d);
+        let short = (hold && fields.iter().any(new))
+            .then(|| room::too_small(self.observed))
+            .flatten();
+        if let Some(short) = short {
+            return self.find(Reason::PoolsTooSmall, too_small(&short));
+        }
+        self.group(fields, policy);
+    }
+
     /// Judges every pool; true when none is left as it must not be.
     fn pools(&mut self, backend: Backend) -> bool {
         let serving = pools::serving_windows(self.observed);
@@ -276,6 +297,15 @@ fn no_pool(observed: &Observed) -> String {
     format!(
         "{NO_POOL}; blocks of IPPool {small} are too small for Windows and cannot be changed: create a pool beside it with another cidr and \
          blockSize 26, set disabled: true on the old one, and restart its pods"
+    )
+}
+
+fn too_small(short: &room::Short) -> String {
+    format!(
+        "IPPool {} has fewer free blocks of addresses than there are nodes without one ({}), and with strictAffinity these can no longer \
+         borrow addresses of other nodes' blocks; waiting to set strictAffinity: true: add an IPPool, or set \
+         spec.calico.whenPoolsTooSmall to Proceed to allow it",
+        short.pools, short.nodes
     )
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
-use wn_api::calico::ConfigKind;
+use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::names::{self, labels, managers};
 
 use super::{items, text, tigera, time};
@@ -248,6 +248,24 @@ impl MigrationFacts {
         Self {
             phase: text(object, "/status/phase").to_owned(),
         }
+    }
+}
+
+/// Environment variable that tells Calico's programs which form to use.
+pub const API_GROUP: &str = "CALICO_API_GROUP";
+
+/// The form that calico-node on Linux nodes is told to use by `CALICO_API_GROUP`. Like Calico's clients, takes any value but that
+/// of v3 for v1 (libcalico-go `lib/backend/k8s`).
+pub fn api_group(daemon_set: &Value) -> Option<CalicoApi> {
+    let containers = items(daemon_set, "/spec/template/spec/containers");
+    let variable = containers
+        .filter(|c| text(c, "/name") == "calico-node")
+        .flat_map(|c| items(c, "/env"))
+        .find(|e| text(e, "/name") == API_GROUP)?;
+    match text(variable, "/value") {
+        "" => None,
+        "projectcalico.org/v3" => Some(CalicoApi::V3),
+        _ => Some(CalicoApi::V1),
     }
 }
 

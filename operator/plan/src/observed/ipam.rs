@@ -92,9 +92,10 @@ impl BlockFacts {
 
     /// What decisions about the cluster as a whole read of it: `changes` are the pools whose `natOutgoing` was
     /// changed, and when.
-    pub fn of_plan(&self, changes: &[(Ipv4Net, Timestamp)]) -> (Option<Ipv4Net>, bool, bool) {
+    pub fn of_plan(&self, changes: &[(Ipv4Net, Timestamp)]) -> (Option<Ipv4Net>, bool, bool, bool) {
         (
-            self.cidr.filter(|_| self.serves_linux_pods),
+            self.cidr,
+            self.serves_linux_pods,
             self.foreign,
             changes.iter().any(|(pool, at)| self.older_in(*pool, *at)),
         )

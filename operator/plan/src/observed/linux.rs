@@ -10,7 +10,7 @@ use super::{Labels, flag, items, text, time};
 
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LinuxNodeFacts {
-    /// Labels outside `kubernetes.io` and `k8s.io`: platforms leave their mark there.
+    /// Platforms leave their mark in them, and pools select nodes by them.
     pub labels: Labels,
     pub provider_id: String,
     pub kubelet_version: String,
@@ -40,17 +40,8 @@ impl LinuxNodeFacts {
             let value = node.pointer("/metadata/annotations").and_then(|a| a.get(name));
             value.and_then(Value::as_str).unwrap_or_default()
         };
-        let telling = |name: &str| {
-            let prefix = name.split('/').next().unwrap_or_default();
-            let ordinary = ["kubernetes.io", "k8s.io"];
-            name.contains('/')
-                && !ordinary
-                    .iter()
-                    .any(|o| prefix == *o || prefix.ends_with(&format!(".{o}")))
-        };
         Self {
             labels: labels()
-                .filter(|(name, _)| telling(name))
                 .filter_map(|(name, value)| Some((name, value.as_str()?)))
                 .collect(),
             provider_id: text(node, "/spec/providerID").to_owned(),

@@ -28,11 +28,13 @@ use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
-use wn_api::calico::ConfigKind;
+use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::status::Original;
 
 pub use bgp::{BgpFacts, BgpPeer};
-pub use calico::{CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange};
+pub use calico::{
+    API_GROUP, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange, api_group,
+};
 pub use cluster::SourceFacts;
 pub use etcd::{Announced, EtcdFacts, EtcdTrouble};
 pub use failures::SandboxFailure;
@@ -146,6 +148,10 @@ pub struct CalicoFacts {
     pub affinities: Filed<AffinityFacts>,
     pub cluster_information: Option<ClusterInformation>,
     pub migrations: BTreeMap<String, MigrationFacts>,
+    /// The form that each DaemonSet of calico-node on Linux nodes is told to use.
+    pub api_groups: BTreeMap<Key, CalicoApi>,
+    /// Pools and ClusterInformation, by kind and name, that are in v3 while nothing is in v1 beside it.
+    pub in_v3: BTreeSet<String>,
     pub reservations: Reservations,
     /// Host endpoints that people made, and the node of each.
     pub host_endpoints: BTreeMap<String, String>,

@@ -265,10 +265,12 @@ const fn needs_a_person(reason: Reason) -> bool {
         Reason::InputMissing
             | Reason::InputInvalid
             | Reason::CalicoVersionUnsupported
+            | Reason::CalicoAPIUnclear
             | Reason::ReportOnly
             | Reason::PoolInUse
             | Reason::PoolManagedByOperator
             | Reason::NoUsablePool
+            | Reason::PoolsTooSmall
             | Reason::FieldConflict
             | Reason::Contested
             | Reason::DSRUnsupported

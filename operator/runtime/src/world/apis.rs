@@ -3,7 +3,7 @@
 use kube::api::{Api, ApiResource, DynamicObject};
 use kube::{Client, core::GroupVersionKind};
 use kube_runtime::watcher;
-use wn_api::calico::{CalicoApi, GROUP_MIGRATION};
+use wn_api::calico::{CalicoApi, GROUP_MIGRATION, GROUP_V3};
 use wn_api::names::{self, labels, tigera};
 use wn_plan::observed::{Source, failures};
 
@@ -77,6 +77,8 @@ impl Apis {
                 let (served, plural) = self.calico?.served(kind)?;
                 (self.calico?.group(), self.calico?.version(), served, plural)
             }
+            Topic::PoolsInV3 => (GROUP_V3, "v3", "IPPool", "ippools"),
+            Topic::InformationInV3 => (GROUP_V3, "v3", "ClusterInformation", "clusterinformations"),
             Topic::Blocks => (
                 self.calico?.group(),
                 self.calico?.version(),
@@ -186,6 +188,8 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::DaemonSets
         | Topic::Migrations
         | Topic::Calico(_)
+        | Topic::PoolsInV3
+        | Topic::InformationInV3
         | Topic::Blocks
         | Topic::Affinities
         | Topic::BgpPeers

@@ -226,6 +226,10 @@ impl World {
         self.lock().wanted = topics;
     }
 
+    fn is_listed(&self, topic: Topic) -> bool {
+        self.lock().listed.contains(&topic)
+    }
+
     /// Topics whose first list has not arrived: deciding before would take "not yet seen" for "absent".
     pub fn missing(&self) -> Vec<String> {
         let inner = self.lock();

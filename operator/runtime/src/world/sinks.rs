@@ -13,7 +13,7 @@ use wn_plan::observed::{
     AffinityFacts, Announced, App, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config,
     DaemonSetFacts, Filed, InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed,
     OnNode, OwnKind, OwnObject, PodFacts, SandboxFailure, Source, SourceFacts, TigeraStatusFacts, TyphaFacts,
-    anywhere, cluster, endpoints, reservations,
+    anywhere, api_group, cluster, endpoints, reservations,
 };
 
 use super::Topic;
@@ -158,7 +158,9 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
                 object.and_then(DaemonSetFacts::read),
             );
             let spread = set(&mut observed.anywhere, key.clone(), object.and_then(anywhere));
-            own(observed, OwnKind::DaemonSet, key, object) || facts || spread
+            let groups = &mut observed.calico.api_groups;
+            let told = set(groups, key.clone(), object.and_then(api_group));
+            own(observed, OwnKind::DaemonSet, key, object) || facts || spread || told
         }
         Topic::ConfigMaps => own(observed, OwnKind::ConfigMap, key, object),
         Topic::Source(source) => set(
@@ -192,6 +194,8 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             (kind, name),
             object.map(|o| CalicoObject::read(kind, o)),
         ),
+        Topic::PoolsInV3 => in_v3(observed, "IPPool", &name, object),
+        Topic::InformationInV3 => in_v3(observed, "ClusterInformation", &name, object),
         Topic::Flannel => {
             let kind = ConfigKind::FlannelConfiguration;
             set(
@@ -232,6 +236,15 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             std::mem::replace(&mut observed.calico.auto_host_endpoints, automatic) != automatic
         }
     })
+}
+
+fn in_v3(observed: &mut Observed, kind: &str, name: &str, object: Option<&Value>) -> bool {
+    let (found, object_name) = (&mut observed.calico.in_v3, format!("{kind} {name}"));
+    if object.is_some() {
+        found.insert(object_name)
+    } else {
+        found.remove(&object_name)
+    }
 }
 
 /// What a node announced in etcd. Its address bears on the plan, the rest is its own matter.

@@ -22,6 +22,9 @@ pub enum Topic {
     TigeraStatus,
     Migrations,
     Calico(ConfigKind),
+    /// v3 beside an empty v1: pools, and ClusterInformation.
+    PoolsInV3,
+    InformationInV3,
     Blocks,
     Affinities,
     ClusterInformation,

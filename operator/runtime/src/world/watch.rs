@@ -18,7 +18,7 @@ use tracing::{debug, warn};
 use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::spec::NetworkType;
 use wn_api::spec::{DatastoreType, Etcd};
-use wn_plan::calico::api::form;
+use wn_plan::calico::api::{form, is_v1_empty};
 use wn_plan::observed::{
     Observed, Source, {Key, Reservations},
 };
@@ -92,6 +92,10 @@ impl Watches {
         wanted.extend(migrations.then_some(Topic::Migrations));
         if calico.is_some() {
             wanted.extend(CALICO);
+        }
+        let listed = V1_EMPTY.iter().all(|topic| self.world.is_listed(*topic));
+        if listed && self.world.read(|o| is_v1_empty(&o.calico)) {
+            wanted.extend([Topic::PoolsInV3, Topic::InformationInV3]);
         }
         wanted.extend(self.world.read(of_network));
         wanted.extend(self.etcd.is_some().then_some(Topic::Etcd));
@@ -169,6 +173,9 @@ impl Watches {
         });
     }
 }
+
+/// What tells whether v1 has anything in it.
+const V1_EMPTY: [Topic; 2] = [Topic::Calico(ConfigKind::IpPool), Topic::ClusterInformation];
 
 const CALICO: [Topic; 11] = [
     Topic::Calico(ConfigKind::IpamConfiguration),
@@ -289,6 +296,8 @@ fn label(topic: Topic) -> String {
         | Topic::Installation
         | Topic::TigeraStatus
         | Topic::Migrations
+        | Topic::PoolsInV3
+        | Topic::InformationInV3
         | Topic::Blocks
         | Topic::Affinities
         | Topic::ClusterInformation
