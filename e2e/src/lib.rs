@@ -3,6 +3,8 @@
 //! Invariant: nothing here knows how the operator works. It is built and run as a program, and judged
 //! by what the API server saw.
 
+pub mod calico_fields;
+pub mod campaign;
 pub mod control_plane;
 pub mod hns;
 pub mod lab;

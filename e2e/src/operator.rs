@@ -176,6 +176,16 @@ impl RunningOperator {
         }
     }
 
+    /// Fails with the end of its log when it has ended.
+    pub fn require_running(&mut self) -> Result<()> {
+        self.process.require_running()
+    }
+
+    /// Sends a signal by its name without `SIG`, as `STOP`.
+    pub fn signal(&mut self, signal: &str) -> Result<()> {
+        self.process.signal(signal)
+    }
+
     /// SIGKILL; returns when it is gone.
     pub fn kill(mut self) {
         self.process.kill();

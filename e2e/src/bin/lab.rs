@@ -4,6 +4,7 @@
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+use wn_e2e::campaign::{self, CampaignOptions};
 use wn_e2e::lab::{self, LabOptions, ProofOptions, ScaleOptions};
 
 /// A real Kubernetes control plane with simulated Windows nodes.
@@ -32,6 +33,8 @@ enum Command {
     Bench,
     /// Measure the operator with hundreds and thousands of Windows nodes
     BenchScale(ScaleOptions),
+    /// Disturb the operator for many rounds and check after each that nothing is lost
+    Campaign(CampaignOptions),
     /// Run Windows' own kube-proxy of every minor with what the operator renders
     WindowsProof(ProofOptions),
     /// Be the background process of `up`
@@ -50,6 +53,7 @@ fn main() -> Result<()> {
         Command::Demo { options, hold } => run(lab::demo(&options, hold, &|line| println!("{line}")))?,
         Command::Bench => run(lab::bench(&|line| println!("{line}")))?,
         Command::BenchScale(options) => run(lab::bench_scale(&options, &|line| println!("{line}")))?,
+        Command::Campaign(options) => run(campaign::campaign(&options, &|line| println!("{line}")))?,
         Command::WindowsProof(options) => run(lab::windows_proof(&options, &|line| println!("{line}")))?,
         Command::Hold(options) => run(lab::hold(&options))?,
     }

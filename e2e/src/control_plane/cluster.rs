@@ -148,6 +148,26 @@ impl Cluster {
         self.components.pids()
     }
 
+    /// Kills the API server and starts it again.
+    pub async fn restart_api_server(&mut self) -> Result<()> {
+        self.components.restart_api().await
+    }
+
+    /// Kills etcd and starts it again on its data.
+    pub async fn restart_etcd(&mut self) -> Result<()> {
+        self.components.restart_etcd().await
+    }
+
+    /// Takes the snapshot that [`Self::restore`] goes back to. Replaces an earlier one.
+    pub fn save(&mut self) -> Result<()> {
+        self.components.save_etcd()
+    }
+
+    /// Puts the cluster back to the last snapshot: objects and resource versions go backwards.
+    pub async fn restore(&mut self) -> Result<()> {
+        self.components.restore_etcd().await
+    }
+
     pub async fn kubectl(&self, args: &[&str]) -> Result<String> {
         commands::run(&self.binaries.kubectl, self.kubeconfig(), self.state.path(), args).await
     }
@@ -174,7 +194,7 @@ impl Cluster {
         let token = answer.status.context("the API server gave no token")?.token;
         let name = format!("{namespace}-{service_account}");
         self.components
-            .credentials
+            .credentials()
             .bearer(&name, &token, namespace, self.server_url())
     }
 

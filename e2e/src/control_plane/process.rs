@@ -180,14 +180,19 @@ impl Process {
         }
     }
 
-    /// Asks the program to end (SIGTERM) and waits for it.
-    pub fn terminate(&mut self) -> Result<ExitStatus> {
+    /// Sends a signal by its name without `SIG`, as `STOP`.
+    pub fn signal(&mut self, signal: &str) -> Result<()> {
         let orders = self
             .orders
             .as_mut()
             .with_context(|| format!("{} was ended before", self.name))?;
+        writeln!(orders, "{signal}").with_context(|| format!("send SIG{signal} to {}", self.name))
+    }
+
+    /// Asks the program to end (SIGTERM) and waits for it.
+    pub fn terminate(&mut self) -> Result<ExitStatus> {
         // A broken pipe means that it has ended already, which is what is wanted.
-        let _ = orders.write_all(b"TERM\n");
+        let _ = self.signal("TERM");
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.ended()? {

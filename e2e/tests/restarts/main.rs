@@ -6,13 +6,13 @@
 
 mod proxy;
 mod sound;
-mod wishes;
 
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use rstest::rstest;
 use serde_json::{Value, json};
+use wn_e2e::calico_fields::{BGP, FELIX, Fields, IPAM, VXLAN, configured};
 use wn_e2e::control_plane::{CalicoApi, ClusterOptions};
 use wn_e2e::objects;
 use wn_e2e::operator::{NAME, Operator};
@@ -20,7 +20,6 @@ use wn_e2e::stage::{LIMIT, Stage, condition, minimal};
 
 use proxy::Proxy;
 use sound::{given_back, sound};
-use wishes::{BGP, FELIX, Fields, IPAM, VXLAN, configured};
 
 /// Far more writes than either way has: a guard against an operator that never comes to rest.
 const TOO_MANY: usize = 60;
@@ -156,10 +155,10 @@ async fn go(stage: &mut Stage, way: &Way, proxy: &Proxy) -> Result<bool> {
 async fn finish(stage: &mut Stage, way: &Way, before: &Value) -> Result<()> {
     sound(stage, before).await?;
     match way.to.filter(|_| !way.deleted) {
-        Some((_, wishes)) => {
+        Some((_, fields)) => {
             stage.start().await?;
             stage.ready().await?;
-            configured(stage, before, wishes).await?;
+            configured(stage, before, fields).await?;
             stage.delete_and_wait().await?;
         }
         None => {

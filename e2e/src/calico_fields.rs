@@ -1,20 +1,23 @@
-//! What each network type wishes of Calico.
+//! What each network type needs in the fields of Calico's objects on a cluster with one pool.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
-use wn_e2e::stage::Stage;
 
-pub type Fields = [(ConfigKind, &'static str, &'static [(&'static str, Wish)]); 3];
+use crate::stage::Stage;
 
+/// Kind and name of each object, and the fields that are set in its spec.
+pub type Fields = [(ConfigKind, &'static str, &'static [(&'static str, Field)]); 3];
+
+/// The value of a field.
 #[derive(Clone, Copy)]
-pub enum Wish {
+pub enum Field {
     Flag(bool),
     Number(i32),
     Text(&'static str),
 }
 
-use Wish::{Flag, Number, Text};
+use Field::{Flag, Number, Text};
 
 pub const IPAM: ConfigKind = ConfigKind::IpamConfiguration;
 const POOL: ConfigKind = ConfigKind::IpPool;
@@ -52,10 +55,10 @@ pub const BGP: Fields = [
     ),
 ];
 
-/// Every object has the fields that are wished for, and its others as they were.
-pub async fn configured(stage: &Stage, before: &Value, wishes: &Fields) -> Result<()> {
+/// Every object has these fields, and its others as they were in `before` (see [`Stage::calico_specs`]).
+pub async fn configured(stage: &Stage, before: &Value, fields_of: &Fields) -> Result<()> {
     let found = stage.calico_specs().await?;
-    for (kind, name, fields) in wishes {
+    for (kind, name, fields) in fields_of {
         let key = format!("{} {name}", kind.as_str());
         // What the operator creates has the defaults of the schema, too.
         let mut expected = if before[&key].is_null() {
@@ -63,8 +66,8 @@ pub async fn configured(stage: &Stage, before: &Value, wishes: &Fields) -> Resul
         } else {
             before[&key].clone()
         };
-        for (field, wish) in *fields {
-            expected[*field] = match wish {
+        for (field, value) in *fields {
+            expected[*field] = match value {
                 Flag(value) => json!(value),
                 Number(value) => json!(value),
                 Text(value) => json!(value),

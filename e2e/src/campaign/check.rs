@@ -1,0 +1,139 @@
+//! What must hold when the faults of a round have ended.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+use wn_api::names;
+
+use super::environment::Environment;
+use super::proxy::Write;
+use super::user;
+use crate::calico_fields::{BGP, VXLAN, configured};
+use crate::objects::{self, text};
+use crate::stage::Stage;
+
+/// What the operator writes to a Node has this in its name: conditions, annotations, labels.
+const OURS: &str = "windowsnode.dev/";
+const TAINT: &str = "readiness.k8s.io/windows-network";
+
+/// Ends the faults and checks everything; says how long the operator took to converge. Afterwards the cluster is as
+/// it was before the first round.
+pub async fn converges(environment: &mut Environment, target: Value) -> Result<Duration> {
+    // Writes under faults: some belong to two replicas, one after the other.
+    environment.heal().await?;
+    let began = Instant::now();
+    let deleting = is_deleting(&environment.stage).await?;
+    if deleting {
+        gone(&environment.stage).await?;
+    }
+    environment.stage.apply(target.clone()).await?;
+    environment
+        .stage
+        .ready()
+        .await
+        .context("Ready after faults ended")?;
+    let took = began.elapsed();
+    let mut writes = environment.quiet().await?;
+    planned(environment, &target).await.context("the plan's values")?;
+    environment.require_running()?;
+    environment.measure()?;
+    let second = second_look(environment).await?;
+    ensure!(
+        second.iter().all(Vec::is_empty),
+        "a second look writes: {second:?}"
+    );
+    environment.stage.delete_and_wait().await?;
+    for (all, more) in writes.iter_mut().zip(environment.quiet().await?) {
+        all.extend(more);
+    }
+    restored(environment).await?;
+    apart(&writes)?;
+    environment.require_running()?;
+    Ok(took)
+}
+
+async fn is_deleting(stage: &Stage) -> Result<bool> {
+    let config = objects::configs(&stage.client).get_opt(names::SINGLETON).await?;
+    Ok(config.is_some_and(|c| c.metadata.deletion_timestamp.is_some()))
+}
+
+async fn gone(stage: &Stage) -> Result<()> {
+    let gone = async || {
+        let config = objects::configs(&stage.client).get_opt(names::SINGLETON).await?;
+        Ok(config.is_none().then_some(()))
+    };
+    stage.until("the deletion that began before ends", gone).await
+}
+
+/// Calico's objects have the values that the network type needs, the user's pools included.
+async fn planned(environment: &Environment, target: &Value) -> Result<()> {
+    let vxlan = target["network"]["type"] == "CalicoVXLAN";
+    let stage = &environment.stage;
+    configured(stage, &environment.before, if vxlan { &VXLAN } else { &BGP }).await?;
+    let mode = if vxlan { "Always" } else { "Never" };
+    for (_, pool) in user::pools(stage).await? {
+        let modes = (text(&pool, "/spec/ipipMode"), text(&pool, "/spec/vxlanMode"));
+        ensure!(modes == ("Never", mode), "a pool of the user is {pool:#}");
+    }
+    Ok(())
+}
+
+/// What the operator writes when it starts anew on a cluster in which nothing changed.
+async fn second_look(environment: &mut Environment) -> Result<Vec<Vec<Write>>> {
+    environment.roll().await?;
+    environment.serving().await?;
+    environment.stage.ready().await?;
+    environment.quiet().await
+}
+
+/// Everything is as before the first round, once the user has deleted their pools.
+async fn restored(environment: &Environment) -> Result<()> {
+    let stage = &environment.stage;
+    for (number, pool) in user::pools(stage).await? {
+        for (field, value) in user::pool_spec(number).as_object().into_iter().flatten() {
+            ensure!(
+                pool["spec"][field] == *value,
+                "{field} of a pool of the user is not restored: {pool:#}"
+            );
+        }
+    }
+    user::delete_pools(stage).await?;
+    let now = stage.calico_specs().await?;
+    ensure!(
+        serde_json::to_string(&now)? == serde_json::to_string(&environment.before)?,
+        "not restored\nfound {now:#}\nexpected {:#}",
+        environment.before
+    );
+    for name in [names::node_agent::DAEMON_SET, names::kube_proxy::DAEMON_SET] {
+        let left = async || Ok(stage.daemon_set(name).await?.is_null().then_some(()));
+        stage.until("our DaemonSets are gone", left).await?;
+    }
+    for node in objects::list(&stage.nodes()).await? {
+        let marked = node.to_string();
+        let managed = node
+            .pointer("/metadata/managedFields")
+            .map(Value::to_string)
+            .unwrap_or_default();
+        let marked = marked.replace(&managed, "");
+        ensure!(
+            !marked.contains(OURS) && !marked.contains(TAINT),
+            "left on a Node: {node:#}"
+        );
+    }
+    Ok(())
+}
+
+/// No two replicas write at one time.
+fn apart(writes: &[Vec<Write>]) -> Result<()> {
+    for (number, one) in writes.iter().enumerate() {
+        for other in &writes[number + 1..] {
+            let overlap = one.iter().find_map(|a| {
+                let b = other.iter().find(|b| a.began < b.ended && b.began < a.ended)?;
+                Some((a, b))
+            });
+            ensure!(overlap.is_none(), "two replicas write at one time: {overlap:?}");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,271 @@
+//! The cluster of a campaign: the control plane, the operator's replicas, each behind a proxy of its own, and
+//! the log of the round.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use super::fault::Fault;
+use super::proxy::{Proxy, Refused, Write};
+use crate::control_plane::{CalicoApi, ClusterOptions};
+use crate::operator::{NAME, Operator, RunningOperator};
+use crate::simulator::Simulator;
+use crate::stage::{LIMIT, Stage};
+
+/// The operator runs as one replica.
+pub const REPLICAS: usize = 1;
+/// A status may follow what it tells of by a second.
+const QUIET: Duration = Duration::from_millis(1500);
+
+/// Field order is drop order.
+pub struct Environment {
+    replicas: Vec<Replica>,
+    pub stage: Stage,
+    /// Specs of Calico's objects before the operator first wrote.
+    pub before: Value,
+    seed: u64,
+    began: Instant,
+    log: Vec<String>,
+    /// Resident memory after the first round.
+    first_rss: Option<u64>,
+}
+
+struct Replica {
+    operator: Option<RunningOperator>,
+    proxy: Proxy,
+    kubeconfig: PathBuf,
+    stopped: bool,
+}
+
+impl Environment {
+    pub async fn start(form: CalicoApi) -> Result<Self> {
+        let options = ClusterOptions {
+            calico_api: form,
+            windows_nodes: 2,
+            ..ClusterOptions::default()
+        };
+        let stage = Stage::set(options).await?;
+        let before = stage.calico_specs().await?;
+        let mut replicas = Vec::new();
+        for number in 0..REPLICAS {
+            let proxy = Proxy::start(&stage.cluster.token_kubeconfig(NAME, NAME).await?).await?;
+            let kubeconfig = stage.state_dir().join(format!("replica-{number}.kubeconfig"));
+            proxy.kubeconfig(&kubeconfig)?;
+            replicas.push(Replica {
+                operator: None,
+                proxy,
+                kubeconfig,
+                stopped: false,
+            });
+        }
+        let mut environment = Self {
+            replicas,
+            stage,
+            before,
+            seed: 0,
+            began: Instant::now(),
+            log: Vec::new(),
+            first_rss: None,
+        };
+        environment.heal().await?;
+        Ok(environment)
+    }
+
+    /// Begins a round: faults of this seed from now on.
+    pub fn begin(&mut self, seed: u64) {
+        self.seed = seed;
+        self.began = Instant::now();
+        self.log.clear();
+        for (number, replica) in (0..).zip(&self.replicas) {
+            replica.proxy.take_writes();
+            replica.proxy.faults().begin(seed.wrapping_add(number << 32));
+        }
+    }
+
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub fn note(&mut self, line: impl Into<String>) {
+        let line = line.into();
+        self.log
+            .push(format!("{:6.2} s  {line}", self.began.elapsed().as_secs_f64()));
+    }
+
+    pub fn log(&self) -> &[String] {
+        &self.log
+    }
+
+    /// The last lines of every replica's log.
+    pub fn operator_log(&self) -> String {
+        let running = self.replicas.iter().find_map(|r| r.operator.as_ref());
+        let log = running.map_or_else(String::new, RunningOperator::log);
+        let lines: Vec<_> = log.lines().collect();
+        lines[lines.len().saturating_sub(120)..].join("\n")
+    }
+
+    pub fn refuse(&self, refused: Refused) {
+        for replica in &self.replicas {
+            replica.proxy.faults().end();
+            replica.proxy.refuse(Some(refused));
+        }
+    }
+
+    /// Faults injected since the last call.
+    pub fn injected(&self) -> BTreeMap<Fault, usize> {
+        let mut all = BTreeMap::new();
+        for replica in &self.replicas {
+            for (fault, count) in replica.proxy.faults().take() {
+                *all.entry(fault).or_default() += count;
+            }
+        }
+        all
+    }
+
+    /// SIGKILL; the replica is started again at once, as the kubelet would.
+    pub async fn kill(&mut self, replica: usize) -> Result<()> {
+        self.replicas[replica].end();
+        self.replicas[replica].start(&self.stage).await
+    }
+
+    /// SIGSTOP for a while.
+    pub async fn pause(&mut self, replica: usize, time: Duration) -> Result<()> {
+        self.replicas[replica].signal("STOP")?;
+        tokio::time::sleep(time).await;
+        self.replicas[replica].signal("CONT")
+    }
+
+    /// SIGTERM to one replica after the other, as a rolling update does.
+    pub async fn roll(&mut self) -> Result<()> {
+        for replica in &mut self.replicas {
+            replica.terminate().await?;
+            replica.start(&self.stage).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts the cluster back to its last snapshot.
+    pub async fn restore(&mut self) -> Result<()> {
+        self.stage.cluster.restore().await?;
+        // Its watches know resource versions that do not exist any more.
+        self.stage.simulator = Simulator::start(self.stage.client.clone());
+        Ok(())
+    }
+
+    /// Ends every fault and starts what does not run.
+    pub async fn heal(&mut self) -> Result<()> {
+        for replica in &mut self.replicas {
+            replica.proxy.heal();
+            if replica.stopped {
+                replica.signal("CONT")?;
+            }
+            replica.start(&self.stage).await?;
+        }
+        Ok(())
+    }
+
+    /// Fails when a replica ended by itself or panicked.
+    pub fn require_running(&mut self) -> Result<()> {
+        for replica in &mut self.replicas {
+            if let Some(operator) = &mut replica.operator {
+                operator.require_running()?;
+                ensure!(!operator.log().contains("panicked at"), "the operator panicked");
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until every replica serves.
+    pub async fn serving(&mut self) -> Result<()> {
+        for replica in &mut self.replicas {
+            let operator = replica.operator.as_mut().context("a replica does not run")?;
+            operator.wait_ready(LIMIT).await?;
+        }
+        Ok(())
+    }
+
+    /// The writes of each replica since the last call, Leases and Events apart.
+    pub fn take_writes(&self) -> Vec<Vec<Write>> {
+        let apart = |w: &Write| !w.path.contains("/leases") && !w.path.contains("/events");
+        self.replicas
+            .iter()
+            .map(|r| r.proxy.take_writes().into_iter().filter(apart).collect())
+            .collect()
+    }
+
+    /// Waits until nothing is written for a while; returns every write until then, by replica.
+    pub async fn quiet(&self) -> Result<Vec<Vec<Write>>> {
+        let began = Instant::now();
+        let mut all = vec![Vec::new(); self.replicas.len()];
+        loop {
+            tokio::time::sleep(QUIET).await;
+            let more = self.take_writes();
+            if more.iter().all(Vec::is_empty) {
+                return Ok(all);
+            }
+            for (all, more) in all.iter_mut().zip(more) {
+                all.extend(more);
+            }
+            ensure!(
+                began.elapsed() < LIMIT,
+                "the operator does not come to rest: {all:?}"
+            );
+        }
+    }
+
+    /// Keeps the first measurement of resident memory, in KiB.
+    pub fn measure(&mut self) -> Result<()> {
+        let now = self.rss()?;
+        self.first_rss.get_or_insert(now);
+        Ok(())
+    }
+
+    /// Resident memory in KiB after the first round and now.
+    pub fn memory(&self) -> Result<(u64, u64)> {
+        let now = self.rss()?;
+        Ok((self.first_rss.unwrap_or(now), now))
+    }
+
+    fn rss(&self) -> Result<u64> {
+        let operators = self.replicas.iter().filter_map(|r| r.operator.as_ref());
+        let all = operators
+            .map(RunningOperator::rss_kib)
+            .collect::<Result<Vec<_>>>()?;
+        all.into_iter().max().context("no replica runs")
+    }
+}
+
+impl Replica {
+    async fn start(&mut self, stage: &Stage) -> Result<()> {
+        if self.operator.is_none() {
+            self.operator = Some(Operator::run_with(&stage.cluster, &self.kubeconfig).await?);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.stopped = false;
+        if let Some(operator) = self.operator.take() {
+            operator.kill();
+        }
+    }
+
+    async fn terminate(&mut self) -> Result<()> {
+        if let Some(operator) = self.operator.take() {
+            // Blocks until it is gone, and a proxy on this runtime may have to answer it first.
+            tokio::task::spawn_blocking(|| operator.terminate()).await??;
+        }
+        Ok(())
+    }
+
+    fn signal(&mut self, signal: &str) -> Result<()> {
+        self.stopped = signal == "STOP";
+        self.operator
+            .as_mut()
+            .context("a replica does not run")?
+            .signal(signal)
+    }
+}

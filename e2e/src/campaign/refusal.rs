@@ -1,0 +1,52 @@
+//! A round in which one write is refused for as long as the round lasts: how often is it tried?
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use fastrand::Rng;
+
+use super::environment::Environment;
+use super::proxy::Refused;
+use super::report::Report;
+use super::user;
+
+const PATHS: [&str; 5] = [
+    "/daemonsets/kube-proxy-windows",
+    "/windowsnodeconfigs/default/status",
+    "/ippools/default-ipv4-ippool",
+    "/felixconfigurations/default",
+    "/nodes/windows-0/status",
+];
+const CODES: [u16; 4] = [403, 422, 500, 409];
+/// After this time of failing, requests must be rare.
+const SETTLED: Duration = Duration::from_secs(30);
+const COUNTED: Duration = Duration::from_secs(10);
+/// At most one request a second.
+const MOST: usize = 10;
+
+pub async fn run(environment: &mut Environment, rng: &mut Rng, report: &mut Report) -> Result<()> {
+    let refused = Refused {
+        path_ends: rng.choice(PATHS).unwrap_or(PATHS[0]),
+        code: rng.choice(CODES).unwrap_or(CODES[0]),
+    };
+    environment.refuse(refused);
+    let spec = user::target(rng);
+    environment.note(format!("{refused:?}; the user applies {spec}"));
+    environment.stage.apply(spec).await?;
+    tokio::time::sleep(SETTLED).await;
+    environment.take_writes();
+    tokio::time::sleep(COUNTED).await;
+    let tried = environment
+        .take_writes()
+        .into_iter()
+        .flatten()
+        .filter(|w| w.refused)
+        .count();
+    environment.note(format!("{tried} requests in {COUNTED:?}"));
+    ensure!(
+        tried <= MOST,
+        "{refused:?}: {tried} requests in {COUNTED:?} after {SETTLED:?}, at most {MOST}"
+    );
+    report.refusal(tried);
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! What the user of a campaign does to the `WindowsNodeConfig` and to Calico's objects.
+
+use anyhow::Result;
+use fastrand::Rng;
+use kube::api::{ApiResource, DynamicObject, PostParams};
+use serde_json::{Value, json};
+use wn_api::calico::ConfigKind;
+use wn_api::names;
+
+use super::environment::Environment;
+use crate::objects::{self, text};
+use crate::stage::Stage;
+
+/// Pools of the campaign's user are called this and a number.
+const POOL: &str = "campaign-";
+const POOLS: u8 = 4;
+/// As `kubectl edit` calls itself.
+const MANAGER: &str = "kubectl-edit";
+
+/// The spec that a round ends with. Pods of the simulated nodes use the pools, so encapsulation has to be migrated.
+pub fn target(rng: &mut Rng) -> Value {
+    let network = if rng.bool() { "CalicoVXLAN" } else { "CalicoBGP" };
+    json!({ "network": {"type": network}, "calico": {"encapsulation": {"whenInUse": "Migrate"}} })
+}
+
+/// Applies another spec: another network type, mode or taint.
+pub async fn configure(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
+    let mut spec = target(rng);
+    if rng.u8(0..5) == 0 {
+        spec["mode"] = json!("Observe");
+    }
+    if let Some(taint) = rng.choice(["None", "Startup", "Continuous"]) {
+        spec["readiness"] = json!({ "taint": taint });
+    }
+    environment.note(format!("the user applies {spec}"));
+    environment.stage.apply(spec).await
+}
+
+/// Deletes the config without waiting.
+pub async fn delete_config(environment: &mut Environment) -> Result<()> {
+    let configs = objects::configs(&environment.stage.client);
+    if configs.get_opt(names::SINGLETON).await?.is_none() {
+        return Ok(());
+    }
+    // In mode Observe nothing is given back.
+    environment
+        .stage
+        .apply(json!({ "network": {"type": "CalicoVXLAN"}, "mode": "Manage" }))
+        .await?;
+    gone_is_fine(configs.delete(names::SINGLETON, &Default::default()).await)
+}
+
+/// Creates one of the pools that does not exist yet.
+pub async fn create_pool(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
+    let number = rng.u8(0..POOLS);
+    let stage = &environment.stage;
+    let name = format!("{POOL}{number}");
+    let (kind, plural) = objects::served(stage.form, ConfigKind::IpPool);
+    let resource: ApiResource = objects::resource(stage.form.group(), stage.form.version(), kind, plural);
+    let pool = DynamicObject::new(&name, &resource).data(json!({ "spec": pool_spec(number) }));
+    let api = stage.calico(ConfigKind::IpPool);
+    match api.create(&PostParams::default(), &pool).await {
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        done => Ok(done.map(drop)?),
+    }
+}
+
+/// Deletes one of the pools if it exists.
+pub async fn delete_pool(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
+    let name = format!("{POOL}{}", rng.u8(0..POOLS));
+    let api = environment.stage.calico(ConfigKind::IpPool);
+    gone_is_fine(api.delete(&name, &Default::default()).await)
+}
+
+/// Puts one field that the operator set back to what it was before.
+pub async fn drift(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
+    let before = &environment.before;
+    let (kind, name, fields): (_, _, &[&str]) = if rng.bool() {
+        (ConfigKind::IpamConfiguration, "default", &["strictAffinity"])
+    } else {
+        (
+            ConfigKind::IpPool,
+            "default-ipv4-ippool",
+            &["ipipMode", "vxlanMode"],
+        )
+    };
+    let was = &before[format!("{} {name}", kind.as_str())];
+    let spec: serde_json::Map<_, _> = fields
+        .iter()
+        .map(|field| ((*field).to_owned(), was[*field].clone()))
+        .collect();
+    environment
+        .stage
+        .edit(kind, name, Value::Object(spec), MANAGER)
+        .await
+}
+
+/// As the user created it.
+pub fn pool_spec(number: u8) -> Value {
+    json!({
+        "cidr": format!("10.{}.0.0/16", 100 + number),
+        "ipipMode": "Always",
+        "vxlanMode": "Never",
+        "natOutgoing": true,
+        "blockSize": 26,
+        "nodeSelector": "all()",
+    })
+}
+
+/// The pools of the user that exist, by number.
+pub async fn pools(stage: &Stage) -> Result<Vec<(u8, Value)>> {
+    let all = objects::list(&stage.calico(ConfigKind::IpPool)).await?;
+    let number = |pool: &Value| text(pool, "/metadata/name").strip_prefix(POOL)?.parse().ok();
+    Ok(all
+        .into_iter()
+        .filter_map(|pool| Some((number(&pool)?, pool)))
+        .collect())
+}
+
+/// Deletes every pool of the user.
+pub async fn delete_pools(stage: &Stage) -> Result<()> {
+    let api = stage.calico(ConfigKind::IpPool);
+    for (number, _) in pools(stage).await? {
+        gone_is_fine(api.delete(&format!("{POOL}{number}"), &Default::default()).await)?;
+    }
+    Ok(())
+}
+
+fn gone_is_fine<T>(result: kube::Result<T>) -> Result<()> {
+    match result {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        done => Ok(done.map(drop)?),
+    }
+}
