@@ -96,6 +96,19 @@ impl Cluster {
         install(&self.client(), crds_in_folder(&folder)?).await
     }
 
+    /// Installs what Calico's agent asks for besides the kinds above, without a schema.
+    pub async fn install_calico_policy(&self, form: CalicoApi) -> Result<()> {
+        let (group, version) = match form {
+            CalicoApi::V1 => (GROUPS[0], "v1"),
+            CalicoApi::V3 => (GROUPS[1], "v3"),
+            CalicoApi::None => return Ok(()),
+        };
+        let crds = POLICY_KINDS
+            .iter()
+            .map(|(kind, scope)| open_crd(group, version, kind, scope));
+        install(&self.client(), crds.collect()).await
+    }
+
     /// Installs one more CRD and waits until it is served.
     pub async fn install_neighbour(&self, neighbour: Neighbour) -> Result<()> {
         install(&self.client(), crds_in_file(&neighbour.file())?).await
@@ -179,6 +192,39 @@ fn crds_in_file(path: &Path) -> Result<Vec<Value>> {
         .into_iter()
         .filter(|document| document["kind"] == "CustomResourceDefinition")
         .collect())
+}
+
+/// Kinds of policy: name, and scope.
+const POLICY_KINDS: &[(&str, &str)] = &[
+    ("Tier", "Cluster"),
+    ("GlobalNetworkPolicy", "Cluster"),
+    ("NetworkPolicy", "Namespaced"),
+    ("StagedGlobalNetworkPolicy", "Cluster"),
+    ("StagedNetworkPolicy", "Namespaced"),
+    ("StagedKubernetesNetworkPolicy", "Namespaced"),
+    ("GlobalNetworkSet", "Cluster"),
+    ("NetworkSet", "Namespaced"),
+];
+
+fn open_crd(group: &str, version: &str, kind: &str, scope: &str) -> Value {
+    let singular = kind.to_ascii_lowercase();
+    let plural = singular
+        .strip_suffix('y')
+        .map_or_else(|| format!("{singular}s"), |stem| format!("{stem}ies"));
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {
+            "group": group,
+            "scope": scope,
+            "names": {"kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": singular},
+            "versions": [{
+                "name": version, "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}},
+            }],
+        },
+    })
 }
 
 async fn install(client: &Client, crds: Vec<Value>) -> Result<()> {

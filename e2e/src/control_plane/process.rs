@@ -46,6 +46,8 @@ pub struct Program<'a> {
     pub path: &'a Path,
     pub args: Vec<OsString>,
     pub env: Vec<(&'a str, OsString)>,
+    /// Its working directory; ours where there is none.
+    pub directory: Option<PathBuf>,
     /// Directory of the log file.
     pub logs: &'a Path,
 }
@@ -57,6 +59,7 @@ impl<'a> Program<'a> {
             path,
             args: Vec::new(),
             env: Vec::new(),
+            directory: None,
             logs,
         }
     }
@@ -80,6 +83,11 @@ impl<'a> Program<'a> {
 
     pub fn env(mut self, name: &'a str, value: impl Into<OsString>) -> Self {
         self.env.push((name, value.into()));
+        self
+    }
+
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
         self
     }
 
@@ -108,6 +116,7 @@ impl Process {
             .arg(program.path)
             .args(&program.args)
             .envs(program.env)
+            .current_dir(program.directory.as_deref().unwrap_or(Path::new(".")))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -9,6 +9,10 @@ use super::errors::HnsError;
 use super::objects::Kind;
 use super::query;
 use super::state::State;
+use super::v1;
+
+/// The one call of schema v1.
+const V1: &str = "HNSCall";
 
 /// One line of the DLL.
 #[derive(Debug, Deserialize)]
@@ -45,7 +49,15 @@ pub fn answer(state: &mut State, call: &Call) -> String {
         .push((call.call.clone(), given.as_ref().err().copied()));
     match given {
         Ok(given) => line(0, given.handle, given.value.as_deref(), None),
-        Err(error) => line(error.hresult(), 0, None, error.record().as_deref()),
+        Err(error) => refusal(call, error),
+    }
+}
+
+/// A call of v1 that reached the service succeeds; what went wrong is in its answer.
+fn refusal(call: &Call, error: HnsError) -> String {
+    match error.record() {
+        Some(record) if call.call == V1 => line(0, 0, Some(&record), None),
+        record => line(error.hresult(), 0, None, record.as_deref()),
     }
 }
 
@@ -63,8 +75,10 @@ fn hex(text: Option<&str>) -> String {
 }
 
 fn dispatch(state: &mut State, call: &Call) -> Result<Given, HnsError> {
-    if call.call == "HNSCall" {
-        return v1(state, call);
+    if call.call == V1 {
+        let word = |n: usize| call.texts.get(n).map_or("", String::as_str);
+        let output = v1::request(state, word(0), word(1), word(2))?;
+        return value(&json!({"Success": true, "Output": output}));
     }
     let name = call
         .call
@@ -114,23 +128,7 @@ fn create(state: &mut State, kind: Kind, inside: u64, text: &str) -> Result<Give
     handle(state.open(kind, &id))
 }
 
-/// The older interface, of which the version and the list of policies are still asked.
-fn v1(state: &State, call: &Call) -> Result<Given, HnsError> {
-    let words: Vec<&str> = call.texts.iter().map(String::as_str).collect();
-    let output = match words.as_slice() {
-        ["GET", "/globals/version", ..] => state.build.hns_version(),
-        ["GET", "/policylists/", ..] => {
-            let ids = state
-                .of(Kind::LoadBalancer)
-                .map(|object| json!({"ID": object["ID"]}));
-            ids.collect()
-        }
-        _ => return Err(HnsError::RequestUnsupported),
-    };
-    value(&json!({"Success": true, "Output": output}))
-}
-
-fn parse(text: &str) -> Result<Value, HnsError> {
+pub(super) fn parse(text: &str) -> Result<Value, HnsError> {
     serde_json::from_str(text).map_err(|_| HnsError::InvalidJson)
 }
 

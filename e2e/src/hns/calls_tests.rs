@@ -86,3 +86,18 @@ fn faults_hit_the_calls_they_name() {
     );
     assert!(text(&other[2]).contains(r#""Success":true"#));
 }
+
+/// As hcsshim tells it: `hns failed with error : Element not found. `.
+#[test]
+fn v1_says_in_its_answer_what_went_wrong() {
+    let mut state = State::new(WindowsBuild::Server2022);
+    let line = json!({"call": "HNSCall", "texts": ["GET", "/networks/0", ""]});
+    let refused = ask(&mut state, &line);
+    assert_eq!((refused[0].as_str(), refused[3].as_str()), ("00000000", "-"));
+    let record: Value = serde_json::from_str(&text(&refused[2])).unwrap();
+    assert_eq!(record["Error"], "Element not found. ");
+    state
+        .faults
+        .push(("HNSCall".to_owned(), HnsError::ServerUnavailable));
+    assert_eq!(ask(&mut state, &line), ["800706ba", "0", "-", "-"]);
+}

@@ -2,20 +2,22 @@
 //! memory, asked over loopback by the DLLs in `e2e/windows/dll`, which programs for Windows load under Wine.
 //!
 //! It answers as HNS does, with its error codes and its error records, and holds what it is told in the
-//! schema of HNS v2. A test reads that state, changes it as Calico's agent or a reboot would, and makes calls
+//! schema of HNS v2; callers of schema v1 see the same objects in theirs. A test reads that state, changes it as Calico's agent or a reboot would, and makes calls
 //! fail. Invariant: it never invents an object nobody asked for.
 
 mod calls;
 mod errors;
+mod modify;
 mod objects;
 mod query;
 mod scenery;
 mod server;
 mod state;
+mod v1;
 mod version;
 
 pub use errors::HnsError;
-pub use objects::{Endpoint, Kind, LoadBalancer};
+pub use objects::{Acl, Endpoint, Kind, LoadBalancer, Network};
 pub use scenery::RemoteNode;
 pub use server::Hns;
 pub use version::WindowsBuild;

@@ -1,6 +1,9 @@
 //! Objects of HNS as a test reads them.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::modify::ATTACHED;
 
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Kind {
@@ -41,6 +44,7 @@ pub struct Endpoint {
     pub host_compute_network: String,
     pub mac_address: String,
     flags: u32,
+    state: u64,
     ip_configurations: Vec<IpConfiguration>,
     policies: Vec<Policy>,
 }
@@ -65,10 +69,20 @@ impl Endpoint {
         self.flags & 1 != 0
     }
 
+    /// Whether a pod or the host has it.
+    pub fn is_attached(&self) -> bool {
+        self.state == ATTACHED
+    }
+
     pub fn address(&self) -> &str {
         self.ip_configurations
             .first()
             .map_or("", |configuration| &configuration.ip_address)
+    }
+
+    /// The rules Felix and the CNI plugin gave it, in their order.
+    pub fn acls(&self) -> Vec<Acl> {
+        settings_of(&self.policies, "ACL")
     }
 
     /// Where the packets for a remote endpoint are sent to.
@@ -78,6 +92,84 @@ impl Endpoint {
             .iter()
             .find(|policy| policy.type_ == "ProviderAddress")?;
         policy.settings["ProviderAddress"].as_str()
+    }
+}
+
+fn settings_of<T: DeserializeOwned>(policies: &[Policy], type_: &str) -> Vec<T> {
+    let all = policies.iter().filter(|policy| policy.type_ == type_);
+    all.filter_map(|policy| serde_json::from_value(policy.settings.clone()).ok())
+        .collect()
+}
+
+/// A rule of an endpoint.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct Acl {
+    pub id: String,
+    pub action: String,
+    pub direction: String,
+    /// IANA's numbers; `256` is any.
+    pub protocols: String,
+    pub remote_addresses: String,
+    pub local_ports: String,
+    pub rule_type: String,
+    pub priority: u32,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct Network {
+    #[serde(rename = "ID")]
+    pub id: String,
+    pub name: String,
+    #[serde(rename = "Type")]
+    pub type_: String,
+    ipams: Vec<Ipam>,
+    policies: Vec<Policy>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "PascalCase", default)]
+struct Ipam {
+    subnets: Vec<Subnet>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "PascalCase", default)]
+struct Subnet {
+    ip_address_prefix: String,
+    policies: Vec<Policy>,
+}
+
+/// `RemoteSubnetRoutePolicySetting`: the way to the pods of another node.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct RemoteSubnet {
+    pub destination_prefix: String,
+    pub isolation_id: u32,
+    pub provider_address: String,
+    pub distributed_router_mac_address: String,
+}
+
+impl Network {
+    pub fn subnet(&self) -> &str {
+        let subnets = self.ipams.iter().flat_map(|ipam| &ipam.subnets);
+        subnets
+            .map(|one| one.ip_address_prefix.as_str())
+            .next()
+            .unwrap_or_default()
+    }
+
+    /// VXLAN's network identifier, of an overlay network.
+    pub fn vsid(&self) -> Option<u64> {
+        let subnets = self.ipams.iter().flat_map(|ipam| &ipam.subnets);
+        let mut policies = subnets.flat_map(|subnet| &subnet.policies);
+        let vsid = policies.find(|policy| policy.type_ == "VSID")?;
+        vsid.settings["IsolationId"].as_u64()
+    }
+
+    pub fn remote_subnets(&self) -> Vec<RemoteSubnet> {
+        settings_of(&self.policies, "RemoteSubnetRoute")
     }
 }
 

@@ -3,6 +3,7 @@
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 
+use super::modify::ATTACHED;
 use super::objects::Kind;
 use super::server::Hns;
 
@@ -46,6 +47,31 @@ impl Hns {
             "IpConfigurations": [{"IpAddress": address, "PrefixLength": 26}],
         });
         self.create(Kind::Endpoint, endpoint).map(drop)
+    }
+
+    /// The endpoint of that address has its pod.
+    pub fn attach(&self, address: &str) -> Result<()> {
+        let found = self
+            .endpoints()
+            .into_iter()
+            .find(|endpoint| endpoint.address() == address);
+        let id = found.map(|endpoint| endpoint.id).unwrap_or_default();
+        let mut state = self.state();
+        let endpoint = state.get_mut(Kind::Endpoint, &id);
+        endpoint.map_err(|error| anyhow!("HNS: {error:?}"))?["State"] = json!(ATTACHED);
+        Ok(())
+    }
+
+    /// The namespace of a pod, as containerd makes it before it calls the CNI plugin.
+    pub fn add_namespace(&self) -> Result<String> {
+        self.create(Kind::Namespace, json!({"Type": "HostDefault"}))
+    }
+
+    /// The only one there is.
+    pub fn namespace(&self) -> Option<String> {
+        let state = self.state();
+        let id = state.of(Kind::Namespace).next()?["ID"].as_str();
+        id.map(str::to_owned)
     }
 
     /// A boot: nothing of HNS is kept.

@@ -1,5 +1,6 @@
 //! The service itself: a socket on loopback, and what a test may do to it.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result};
@@ -9,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::calls::{self, Call};
 use super::errors::HnsError;
-use super::objects::{Endpoint, Kind, LoadBalancer};
+use super::objects::{Endpoint, Kind, LoadBalancer, Network};
 use super::state::State;
 use super::version::WindowsBuild;
 
@@ -32,6 +33,13 @@ impl Hns {
         Ok(Self { state, port, task })
     }
 
+    /// With an adapter that has this address, to which networks are bound.
+    pub async fn on_adapter(build: WindowsBuild, address: IpAddr) -> Result<Self> {
+        let hns = Self::start(build).await?;
+        hns.state().adapter = Some(address);
+        Ok(hns)
+    }
+
     /// What the DLLs are told.
     pub fn port(&self) -> u16 {
         self.port
@@ -39,6 +47,10 @@ impl Hns {
 
     pub fn load_balancers(&self) -> Vec<LoadBalancer> {
         self.state().read(Kind::LoadBalancer)
+    }
+
+    pub fn networks(&self) -> Vec<Network> {
+        self.state().read(Kind::Network)
     }
 
     pub fn endpoints(&self) -> Vec<Endpoint> {

@@ -8,11 +8,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::errors::HnsError;
+use super::modify;
 use super::objects::{Endpoint, Kind, LoadBalancer};
 use super::version::WindowsBuild;
 
+/// `DrMacAddress` of an overlay network on this node.
+const ROUTER_MAC: &str = "00-15-5D-7A-9C-01";
+
 pub struct State {
     pub build: WindowsBuild,
+    /// Address of the adapter that networks are bound to: their ManagementIP. Without one they get none.
+    pub adapter: Option<IpAddr>,
     objects: BTreeMap<(Kind, String), Value>,
     handles: BTreeMap<u64, (Kind, String)>,
     /// Calls that fail: the beginning of their name.
@@ -26,6 +32,7 @@ impl State {
     pub fn new(build: WindowsBuild) -> Self {
         Self {
             build,
+            adapter: None,
             objects: BTreeMap::new(),
             handles: BTreeMap::new(),
             faults: Vec::new(),
@@ -52,12 +59,18 @@ impl State {
             .collect()
     }
 
+    pub(super) fn get_mut(&mut self, kind: Kind, id: &str) -> Result<&mut Value, HnsError> {
+        let object = self.objects.get_mut(&(kind, id.to_ascii_lowercase()));
+        object.ok_or(HnsError::ElementNotFound)
+    }
+
     /// Never the id of an object that is gone: a network that is made again is another one.
     pub fn create(&mut self, kind: Kind, mut object: Value) -> Result<String, HnsError> {
         match kind {
             Kind::Endpoint => self.admit_endpoint(&object)?,
             Kind::LoadBalancer => self.admit_load_balancer(&object, "")?,
-            Kind::Network | Kind::Namespace | Kind::SdnRoute => {}
+            Kind::Network => self.bind_network(&mut object),
+            Kind::Namespace | Kind::SdnRoute => {}
         }
         self.last += 1;
         let id = format!("{:08x}-0000-4000-8000-{:012x}", kind as u32 + 1, self.last);
@@ -66,10 +79,13 @@ impl State {
         Ok(id)
     }
 
-    /// Load balancers alone are modified by kube-proxy; their new settings replace the old.
+    /// Load balancers are replaced, the rest is modified by requests ([`modify`]).
     pub fn modify(&mut self, kind: Kind, id: &str, mut object: Value) -> Result<(), HnsError> {
-        if kind != Kind::LoadBalancer {
-            return Err(HnsError::RequestUnsupported);
+        match kind {
+            Kind::Network | Kind::Endpoint => return modify::policies(self.get_mut(kind, id)?, &object),
+            Kind::Namespace => return modify::namespace(self, id, &object),
+            Kind::SdnRoute => return Err(HnsError::RequestUnsupported),
+            Kind::LoadBalancer => {}
         }
         if !self.build.can_modify_load_balancers() {
             return Err(HnsError::NotImplemented);
@@ -121,6 +137,19 @@ impl State {
     pub fn behind(&self, kind: Kind, handle: u64) -> Result<String, HnsError> {
         let (of, id) = self.handles.get(&handle).ok_or(HnsError::ElementNotFound)?;
         (*of == kind).then(|| id.clone()).ok_or(HnsError::ElementNotFound)
+    }
+
+    /// An overlay network has a router of its own, whose MAC address the other nodes are told.
+    fn bind_network(&self, network: &mut Value) {
+        let Some(address) = self.adapter else { return };
+        network["ManagementIP"] = json!(address);
+        if network["Type"] == "Overlay" {
+            let own = [
+                json!({"Type": "ProviderAddress", "Settings": {"ProviderAddress": address}}),
+                json!({"Type": "DrMacAddress", "Settings": {"Address": ROUTER_MAC}}),
+            ];
+            modify::edit_policies(network, |all| all.extend(own));
+        }
     }
 
     fn forget_endpoint(&mut self, id: &str) {

@@ -3,6 +3,7 @@
 //! The cluster lives in a background process, `lab hold`, which holds a lock on `target/lab/lock` for
 //! as long as it lives. The lock, not a pid file, says whether there is a lab: it cannot be stale.
 
+mod agent_proof;
 mod bench;
 mod demo;
 mod down;

@@ -1,13 +1,15 @@
-//! `cargo windows-proof`: every pinned release of kube-proxy.exe, every question.
+//! `cargo windows-proof`: every pinned release of kube-proxy.exe, every question; or, with `--agent`, Calico's agent.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use clap::Args;
 
+use super::agent_proof;
 use super::bench::table::{self, Figures};
 use crate::proof::{CASES, CONDITIONS, Case, Outcome, Suite, build};
-use crate::windows::record::Seen;
+use crate::windows::record::{Record, Seen};
 use crate::windows::{Release, WindowsHost};
 
 #[derive(Args, Clone, Debug)]
@@ -21,6 +23,9 @@ pub struct ProofOptions {
     /// Write what was seen at the start of each release into e2e/windows/seen.tsv
     #[arg(long, conflicts_with = "minor")]
     pub record: bool,
+    /// Ask Calico's agent instead: DIR holds calico-node.exe, calico.exe and install.exe of a release
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["minor", "quick"])]
+    pub agent: Option<PathBuf>,
 }
 
 /// What was found of one release.
@@ -36,6 +41,9 @@ pub async fn windows_proof(options: &ProofOptions, say: &dyn Fn(&str)) -> Result
     let Some(host) = WindowsHost::prepare("windows-proof", say)? else {
         return Ok(());
     };
+    if let Some(folder) = &options.agent {
+        return agent_proof::agent_proof(&host, folder, options.record, say).await;
+    }
     let mut releases = Release::all()?;
     releases.retain(|release| options.minor.is_empty() || options.minor.contains(&release.minor));
     let mut suite = Suite::set(&host).await?;
@@ -47,9 +55,16 @@ pub async fn windows_proof(options: &ProofOptions, say: &dyn Fn(&str)) -> Result
     }
     if options.record {
         let seen: Vec<Seen> = all.iter().flat_map(|found| found.seen.clone()).collect();
-        say(&format!("recorded in {}", Seen::record(&seen)?.display()));
+        say(&format!(
+            "recorded in {}",
+            Record::KubeProxy.write(&seen)?.display()
+        ));
     }
-    print(all, say)
+    print(all, say)?;
+    say(
+        "Calico's agent is not shown: installer, startup, token refresher, Felix, CNI plugin and shutdown run with --agent DIR",
+    );
+    Ok(())
 }
 
 async fn find_out(suite: &Suite, release: Release, quick: bool) -> Result<Found> {

@@ -4,6 +4,7 @@
 //! Invariant: what kube-proxy is given is read off the pod the operator had made; what it did is read from HNS,
 //! its exit and its log. Nothing here tells what should come out of it but the cases in `tests/windows_kube_proxy`.
 
+pub mod agent;
 mod api_version;
 mod cases;
 mod conditions;

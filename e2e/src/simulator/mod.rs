@@ -34,7 +34,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use tokio::task::JoinHandle;
 
-pub(crate) use containers::{Env, Files};
+pub(crate) use containers::{Env, Files, Resolved, all_containers};
 pub use faults::Fault;
 pub use mishaps::{App, Mend, Mishap, words};
 

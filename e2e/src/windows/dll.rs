@@ -1,4 +1,4 @@
-//! The DLLs of `e2e/windows/dll`, compiled by mingw.
+//! The sources of `e2e/windows/dll`, compiled by mingw: DLLs, and the PowerShell that Calico's programs call.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::control_plane::process::Program;
 
-/// Name, sources, and what is linked to it.
+/// Place in `system32`, sources, and what is linked to it.
 const DLLS: &[(&str, &[&str], &[&str])] = &[
     (
         "computenetwork.dll",
@@ -20,6 +20,7 @@ const DLLS: &[(&str, &[&str], &[&str])] = &[
         &["-lws2_32", "-lole32"],
     ),
     ("bcryptprimitives.dll", &["bcryptprimitives.c"], &["-ladvapi32"]),
+    ("WindowsPowerShell/v1.0/powershell.exe", &["powershell.c"], &[]),
 ];
 
 /// The text of every source, to tell whether one changed.
@@ -37,8 +38,11 @@ pub fn sources(folder: &Path) -> Result<Vec<String>> {
 
 pub fn build(compiler: &Path, folder: &Path, into: &Path, logs: &Path) -> Result<()> {
     for (name, sources, libraries) in DLLS {
+        let shared = name.ends_with(".dll").then_some("-shared");
         let mut run = Program::new("mingw", compiler, logs)
-            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-s", "-o"])
+            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-s"])
+            .args(shared)
+            .arg("-o")
             .arg(into.join(name))
             .args(sources.iter().map(|source| folder.join(source)))
             .args(*libraries)

@@ -1,7 +1,9 @@
 //! What runs programs for Windows here: Wine, with the DLLs in its `system32`.
 
+use std::ffi::OsString;
 use std::fs;
 use std::net::{IpAddr, UdpSocket};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -52,6 +54,46 @@ impl WindowsHost {
         Ok(Self { prefix })
     }
 
+    /// The same Windows with a drive C: of its own in `folder`: what a node's programs leave there is no other
+    /// node's.
+    pub fn with_drive(&self, folder: &Path) -> Result<Self> {
+        let prefix = folder.join("wine");
+        let drive = prefix.join("drive_c");
+        let devices = prefix.join("dosdevices");
+        for folder in [&drive, &devices] {
+            fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+        }
+        for registry in ["system.reg", "user.reg", "userdef.reg", ".update-timestamp"] {
+            let from = self.prefix.join(registry);
+            if from.is_file() {
+                fs::copy(&from, prefix.join(registry))?;
+            }
+        }
+        for entry in fs::read_dir(self.prefix.join("drive_c"))? {
+            let entry = entry?;
+            symlink(entry.path(), drive.join(entry.file_name()))?;
+        }
+        symlink("../drive_c", devices.join("c:"))?;
+        symlink("/", devices.join("z:"))?;
+        Ok(Self { prefix })
+    }
+
+    /// Where a path of drive C: is on this machine.
+    pub fn on_drive(&self, path: &str) -> PathBuf {
+        let path = path.trim_start_matches("C:").trim_start_matches('/');
+        self.prefix.join("drive_c").join(path)
+    }
+
+    /// The same as [`WindowsHost::program`], for a run whose end is awaited and whose output is read.
+    pub fn command(&self, path: &Path) -> tokio::process::Command {
+        let mut command = tokio::process::Command::new(WINE);
+        command
+            .arg(path)
+            .envs(environment(&self.prefix))
+            .kill_on_drop(true);
+        command
+    }
+
     /// A program for Windows, to be given arguments and started.
     pub fn program<'a>(&self, name: &'a str, path: &Path, logs: &'a Path) -> Program<'a> {
         within(&self.prefix, Program::new(name, Path::new(WINE), logs)).arg(path)
@@ -74,13 +116,20 @@ impl WindowsHost {
 }
 
 fn within<'a>(prefix: &Path, program: Program<'a>) -> Program<'a> {
-    program
-        .env("WINEPREFIX", prefix)
-        .env("WINEARCH", "win64")
-        .env("WINEDEBUG", "-all")
+    environment(prefix)
+        .into_iter()
+        .fold(program, |program, (name, value)| program.env(name, value))
+}
+
+fn environment(prefix: &Path) -> [(&'static str, OsString); 5] {
+    [
+        ("WINEPREFIX", prefix.into()),
+        ("WINEARCH", "win64".into()),
+        ("WINEDEBUG", "-all".into()),
         // Nobody looks at a window, and .NET and HTML are not asked for.
-        .env("WINEDLLOVERRIDES", "mscoree,mshtml=;winemenubuilder.exe=d")
-        .env("DISPLAY", "")
+        ("WINEDLLOVERRIDES", "mscoree,mshtml=;winemenubuilder.exe=d".into()),
+        ("DISPLAY", OsString::new()),
+    ]
 }
 
 fn boot(prefix: &Path) -> Result<()> {

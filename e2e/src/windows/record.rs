@@ -1,5 +1,6 @@
-//! `e2e/windows/seen.tsv`: what each release was seen to do under each condition. `cargo windows-proof --record`
-//! writes it, the simulator of kube-proxy takes its failures from it.
+//! `e2e/windows/seen.tsv` and `seen-agent.tsv`: what each release of kube-proxy and of Calico's agent was seen to do
+//! under each condition. `cargo windows-proof --record` writes them; the simulator of kube-proxy takes its failures
+//! from the first.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,8 +9,62 @@ use anyhow::{Context as _, Result};
 
 use crate::control_plane::paths;
 
-const HEAD: &str = "# What kube-proxy.exe was seen to do at its start under Wine, by `cargo windows-proof --record`.\n\
-    # release\tcondition\toutcome\tmessage\n";
+const COLUMNS: &str = "# release\tcondition\toutcome\tmessage\n";
+
+/// A file of what was seen.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Record {
+    KubeProxy,
+    /// Calico's agent.
+    Agent,
+}
+
+impl Record {
+    fn path(self) -> PathBuf {
+        paths::windows().join(match self {
+            Self::KubeProxy => "seen.tsv",
+            Self::Agent => "seen-agent.tsv",
+        })
+    }
+
+    fn head(self) -> &'static str {
+        match self {
+            Self::KubeProxy => {
+                "# What kube-proxy.exe was seen to do at its start under Wine, by `cargo windows-proof --record`.\n"
+            }
+            Self::Agent => {
+                "# What Calico's agent was seen to do under Wine, by `cargo windows-proof --agent DIR --record`.\n"
+            }
+        }
+    }
+
+    /// What is recorded, of every release.
+    pub fn read(self) -> Result<Vec<Seen>> {
+        let text = fs::read_to_string(self.path()).context("read the record")?;
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        Ok(lines.filter_map(parse).collect())
+    }
+
+    /// What is recorded of a release; nothing where it is not.
+    pub fn of(self, version: &str) -> Result<Vec<Seen>> {
+        let mut all = self.read()?;
+        all.retain(|seen| seen.version == version);
+        Ok(all)
+    }
+
+    /// Replaces the record.
+    pub fn write(self, all: &[Seen]) -> Result<PathBuf> {
+        let lines = all.iter().map(|seen| {
+            let cells = [&seen.version, &seen.condition, &seen.outcome, &seen.message];
+            cells.map(|cell| cell.replace(['\t', '\n'], " ")).join("\t") + "\n"
+        });
+        fs::write(
+            self.path(),
+            [self.head(), COLUMNS, &lines.collect::<String>()].concat(),
+        )?;
+        Ok(self.path())
+    }
+}
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Seen {
@@ -28,26 +83,6 @@ impl Seen {
             message: message.to_owned(),
         }
     }
-
-    /// What is recorded of a release; nothing where it is not.
-    pub fn recorded(version: &str) -> Result<Vec<Self>> {
-        let text = fs::read_to_string(file()).context("read the record")?;
-        let all = text
-            .lines()
-            .filter(|line| !line.starts_with('#'))
-            .filter_map(parse);
-        Ok(all.filter(|seen| seen.version == version).collect())
-    }
-
-    /// Replaces the record.
-    pub fn record(all: &[Self]) -> Result<PathBuf> {
-        let lines = all.iter().map(|seen| {
-            let cells = [&seen.version, &seen.condition, &seen.outcome, &seen.message];
-            cells.map(|cell| cell.replace(['\t', '\n'], " ")).join("\t") + "\n"
-        });
-        fs::write(file(), HEAD.to_owned() + &lines.collect::<String>())?;
-        Ok(file())
-    }
 }
 
 pub fn parse(line: &str) -> Option<Seen> {
@@ -58,8 +93,4 @@ pub fn parse(line: &str) -> Option<Seen> {
         outcome: cells.next()?,
         message: cells.next()?,
     })
-}
-
-fn file() -> PathBuf {
-    paths::windows().join("seen.tsv")
 }

@@ -8,7 +8,7 @@ use wn_e2e::objects::text;
 use wn_e2e::proof::{CASES, Condition, NODE, Network, Outcome, Suite, build, termination_message};
 use wn_e2e::simulator::Fault;
 use wn_e2e::stage::Stage;
-use wn_e2e::windows::record::Seen;
+use wn_e2e::windows::record::{Record, Seen};
 use wn_e2e::windows::{Release, WindowsHost};
 
 const OLDEST: u32 = 33;
@@ -41,7 +41,7 @@ fn as_recorded(release: &Release, outcomes: &[(&Condition, Outcome)]) -> Result<
         .iter()
         .map(|(condition, outcome)| Seen::new(&release.version, condition.name, outcome.words()))
         .collect();
-    let recorded = Seen::recorded(&release.version)?;
+    let recorded = Record::KubeProxy.of(&release.version)?;
     ensure!(
         seen == recorded,
         "seen {seen:#?}\nrecorded {recorded:#?}\ncargo windows-proof --record"

@@ -1,0 +1,416 @@
+//! The life of an agent on a node, in order: what each program does.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use futures::FutureExt as _;
+use futures::future::LocalBoxFuture;
+use serde_json::{Value, json};
+
+use super::network::Kind;
+use super::scene::{AgentScene, NEIGHBOUR, NODE};
+use crate::hns::{Acl, Endpoint};
+use crate::objects::text;
+
+const KUBECONFIG: &str = "C:/etc/cni/net.d/calico-kubeconfig";
+/// Of `node-service.ps1`.
+pub const STARTUP: [&str; 3] = [
+    "$env:CONTAINER_SANDBOX_MOUNT_POINT/CalicoWindows/calico-node.exe",
+    "-startup",
+    "-complete-startup",
+];
+const MONITOR_TOKEN: &[&str] = &[
+    "$env:CONTAINER_SANDBOX_MOUNT_POINT/CalicoWindows/calico-node.exe",
+    "-monitor-token",
+];
+/// Of `felix-service.ps1`.
+const FELIX: &[&str] = &[
+    "$env:CONTAINER_SANDBOX_MOUNT_POINT/CalicoWindows/calico-node.exe",
+    "-felix",
+];
+const POD: &str = "served";
+const CLIENT: &str = "client";
+const CLIENT_IP: &str = "10.99.0.7";
+/// Where Calico's CNI plugin gives it none.
+const POD_IP: &str = "10.245.0.10";
+/// For what Felix does after it was told, on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(90);
+const POLL: Duration = Duration::from_millis(200);
+
+pub struct Step {
+    pub name: &'static str,
+    pub kinds: &'static [Kind],
+    /// What must come out, where that is the same on every network.
+    pub goal: &'static str,
+    go: for<'a> fn(&'a mut AgentScene) -> LocalBoxFuture<'a, Result<String>>,
+}
+
+impl Step {
+    /// What was found; an error where it is not what it must be.
+    pub async fn go(&self, scene: &mut AgentScene) -> Result<String> {
+        let found = (self.go)(scene).await?;
+        ensure!(
+            self.goal.is_empty() || found == self.goal,
+            "{found}, not {}",
+            self.goal
+        );
+        Ok(found)
+    }
+}
+
+const CALICOS: &[Kind] = &[Kind::Vxlan, Kind::Bgp];
+const EVERY: &[Kind] = &[Kind::Vxlan, Kind::Bgp, Kind::PolicyOnly];
+
+pub const STEPS: &[Step] = &[
+    Step {
+        name: "installer",
+        kinds: CALICOS,
+        goal: "CNI configuration and kubeconfig",
+        go: |scene| installer(scene).boxed_local(),
+    },
+    Step {
+        name: "startup",
+        kinds: EVERY,
+        goal: "",
+        go: |scene| startup(scene).boxed_local(),
+    },
+    Step {
+        name: "token refresher",
+        kinds: CALICOS,
+        goal: "a new token",
+        go: |scene| token_refresher(scene).boxed_local(),
+    },
+    Step {
+        name: "Felix",
+        kinds: EVERY,
+        goal: "ready",
+        go: |scene| felix(scene).boxed_local(),
+    },
+    Step {
+        name: "CNI ADD",
+        kinds: CALICOS,
+        goal: "an attached endpoint in the node's block",
+        go: |scene| cni_add(scene).boxed_local(),
+    },
+    Step {
+        name: "NetworkPolicy",
+        kinds: EVERY,
+        goal: "the client's port allowed, all else blocked",
+        go: |scene| policy(scene).boxed_local(),
+    },
+    Step {
+        name: "another node",
+        kinds: &[Kind::Vxlan],
+        goal: "a remote subnet with isolation id 4096",
+        go: |scene| remote_subnet(scene).boxed_local(),
+    },
+    Step {
+        name: "CNI DEL",
+        kinds: CALICOS,
+        goal: "no endpoint",
+        go: |scene| cni_del(scene).boxed_local(),
+    },
+    Step {
+        name: "preStop hook",
+        kinds: EVERY,
+        goal: "",
+        go: |scene| shutdown(scene).boxed_local(),
+    },
+    Step {
+        name: "refused requests",
+        kinds: EVERY,
+        goal: "none",
+        go: |scene| refused(scene).boxed_local(),
+    },
+];
+
+pub fn words(all: &[&str]) -> Vec<String> {
+    all.iter().map(|word| (*word).to_owned()).collect()
+}
+
+async fn installer(scene: &mut AgentScene) -> Result<String> {
+    let env = scene
+        .rendered
+        .env("install-cni")
+        .context("no container install-cni")?;
+    let command = words(&["$env:CONTAINER_SANDBOX_MOUNT_POINT/opt/cni/bin/install.exe"]);
+    scene.sandbox.run(&command, env, scene.hns.port()).await?.well()?;
+    let list: Value = serde_json::from_str(&scene.sandbox.read("C:/etc/cni/net.d/10-calico.conflist")?)?;
+    let plugin = &list["plugins"][0];
+    ensure!(
+        plugin["type"] == "calico"
+            && plugin["kubernetes"]["kubeconfig"]
+                .as_str()
+                .is_some_and(|path| path.eq_ignore_ascii_case(KUBECONFIG)),
+        "{list}"
+    );
+    ensure!(plugin["windows_loopback_DSR"] == json!(true), "{list}");
+    ensure!(!token(scene)?.is_empty(), "no token in {KUBECONFIG}");
+    Ok("CNI configuration and kubeconfig".to_owned())
+}
+
+fn token(scene: &AgentScene) -> Result<String> {
+    let text = scene.sandbox.read(KUBECONFIG)?;
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("token: "));
+    Ok(line.unwrap_or_default().trim_matches('"').to_owned())
+}
+
+pub async fn start_up(scene: &AgentScene) -> Result<crate::windows::Ended> {
+    scene.run("node", &words(&STARTUP)).await
+}
+
+async fn startup(scene: &mut AgentScene) -> Result<String> {
+    start_up(scene).await?.well()?;
+    if scene.network.kind == Kind::PolicyOnly {
+        let reason = scene.network_reason().await?;
+        let made = scene
+            .hns
+            .networks()
+            .iter()
+            .any(|network| network.name == "Calico");
+        ensure!(!made, "it made an HNS network");
+        ensure!(
+            reason != "CalicoIsUp",
+            "it says that the node's network is Calico's"
+        );
+        return Ok("touches neither HNS nor NetworkUnavailable".to_owned());
+    }
+    let block = scene.block_of(NODE).await?.context("no block")?;
+    let networks = scene.hns.networks();
+    let network = networks.iter().find(|network| network.name == "Calico");
+    let network = network.context("no HNS network Calico")?;
+    ensure!(network.subnet() == block, "{network:?} is not of block {block}");
+    scene
+        .hns
+        .endpoint_named("Calico_ep")
+        .context("no endpoint Calico_ep")?;
+    let reason = scene.network_reason().await?;
+    let node = scene.stage.node(NODE).await?;
+    let tunnel = text(
+        &node,
+        "/metadata/annotations/projectcalico.org~1IPv4VXLANTunnelAddr",
+    );
+    let id = network.vsid().map_or(String::new(), |vsid| format!(" {vsid}"));
+    let tunnel = if tunnel.is_empty() { "" } else { ", tunnel address" };
+    Ok(format!("{}{id}, {reason}{tunnel}", network.type_))
+}
+
+async fn token_refresher(scene: &mut AgentScene) -> Result<String> {
+    let before = token(scene)?;
+    scene.start("token-refresher", "node", &words(MONITOR_TOKEN))?;
+    until(
+        "a new token",
+        async || Ok((token(scene)? != before).then_some(())),
+    )
+    .await?;
+    scene.running.clear();
+    Ok("a new token".to_owned())
+}
+
+async fn felix(scene: &mut AgentScene) -> Result<String> {
+    scene.start("felix", "felix", &words(FELIX))?;
+    let probe = scene
+        .rendered
+        .readiness("felix")
+        .context("felix has no readiness probe")?;
+    let ready = until("Felix is ready", async || {
+        let ended = scene.run("felix", &probe).await?;
+        Ok((ended.code == Some(0)).then_some(()))
+    });
+    if let Err(error) = ready.await {
+        let log = scene
+            .running
+            .last()
+            .map(crate::control_plane::process::Process::last_words);
+        bail!("{error:#}; Felix:\n{}", log.unwrap_or_default());
+    }
+    Ok("ready".to_owned())
+}
+
+async fn cni_add(scene: &mut AgentScene) -> Result<String> {
+    create_pod(scene, POD, NODE).await?;
+    let namespace = scene.hns.add_namespace()?;
+    let ended = scene.plugin("ADD", POD, &namespace).await?.well()?;
+    let result: Value = serde_json::from_str(&ended.output).with_context(|| ended.output.clone())?;
+    let address = text(&result, "/ips/0/address")
+        .split('/')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    let endpoint = endpoint_of(scene, &address).with_context(|| format!("no endpoint of {address}"))?;
+    ensure!(endpoint.is_attached(), "{endpoint:?}");
+    let block: ipnet::IpNet = scene.block_of(NODE).await?.context("no block")?.parse()?;
+    ensure!(
+        block.contains(&address.parse::<std::net::IpAddr>()?),
+        "{address} is not in {block}"
+    );
+    set_address(scene, POD, &address).await?;
+    Ok("an attached endpoint in the node's block".to_owned())
+}
+
+async fn policy(scene: &mut AgentScene) -> Result<String> {
+    if scene.network.kind == Kind::PolicyOnly {
+        // Another's CNI plugin networks the pod.
+        create_pod(scene, POD, NODE).await?;
+        scene.hns.add_pod(scene.network.hns_network(), POD_IP)?;
+        scene.hns.attach(POD_IP)?;
+        set_address(scene, POD, POD_IP).await?;
+    }
+    create_pod(scene, CLIENT, NEIGHBOUR).await?;
+    set_address(scene, CLIENT, CLIENT_IP).await?;
+    let policy = json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+        "metadata": {"name": "from-client", "namespace": "default"},
+        "spec": {
+            "podSelector": {"matchLabels": {"app": POD}},
+            "policyTypes": ["Ingress"],
+            "ingress": [{
+                "from": [{"podSelector": {"matchLabels": {"app": CLIENT}}}],
+                "ports": [{"protocol": "TCP", "port": 8080}],
+            }],
+        },
+    });
+    scene.stage.create("networkpolicies", policy).await?;
+    let pod = scene
+        .stage
+        .cluster
+        .kubectl(&["get", "pod", POD, "-o", "jsonpath={.status.podIP}"])
+        .await?;
+    let acls = || endpoint_of(scene, pod.trim()).map(|endpoint| endpoint.acls());
+    let found = until("the policy is programmed", async || {
+        Ok(acls().filter(|acls| enforced(acls)).map(drop))
+    });
+    if let Err(error) = found.await {
+        let log = scene
+            .running
+            .last()
+            .map(crate::control_plane::process::Process::last_words);
+        bail!(
+            "{error:#}; rules {:#?}; Felix:\n{}",
+            acls(),
+            log.unwrap_or_default()
+        );
+    }
+    Ok("the client's port allowed, all else blocked".to_owned())
+}
+
+/// HNS takes the rule with the lowest number first.
+fn enforced(acls: &[Acl]) -> bool {
+    let inward = |acl: &&Acl| acl.direction == "In" && acl.rule_type == "Switch";
+    let allowed = acls
+        .iter()
+        .filter(inward)
+        .find(|acl| acl.action == "Allow" && acl.remote_addresses.contains(CLIENT_IP));
+    let blocked = acls
+        .iter()
+        .filter(inward)
+        .find(|acl| acl.action == "Block" && acl.remote_addresses.is_empty());
+    allowed.zip(blocked).is_some_and(|(allowed, blocked)| {
+        allowed.protocols == "6" && allowed.local_ports == "8080" && allowed.priority < blocked.priority
+    })
+}
+
+async fn remote_subnet(scene: &mut AgentScene) -> Result<String> {
+    let block = scene
+        .block_of(NEIGHBOUR)
+        .await?
+        .context("the neighbour has no block")?;
+    let found = until("the neighbour's block", async || {
+        let networks = scene.hns.networks();
+        let mut all = networks.iter().flat_map(|network| network.remote_subnets());
+        Ok(all.find(|subnet| subnet.destination_prefix == block))
+    });
+    Ok(format!(
+        "a remote subnet with isolation id {}",
+        found.await?.isolation_id
+    ))
+}
+
+async fn cni_del(scene: &mut AgentScene) -> Result<String> {
+    let pod = scene
+        .stage
+        .cluster
+        .kubectl(&["get", "pod", POD, "-o", "jsonpath={.status.podIP}"])
+        .await?;
+    let namespace = scene.hns.namespace().context("no namespace")?;
+    scene.plugin("DEL", POD, &namespace).await?.well()?;
+    Ok(if endpoint_of(scene, pod.trim()).is_some() {
+        "the endpoint stays"
+    } else {
+        "no endpoint"
+    }
+    .to_owned())
+}
+
+async fn shutdown(scene: &mut AgentScene) -> Result<String> {
+    scene.running.clear();
+    let hooks = scene.rendered.pre_stop();
+    for (container, command) in &hooks {
+        scene.run(container, command).await?.well()?;
+    }
+    let of: Vec<_> = hooks.iter().map(|(container, _)| container.as_str()).collect();
+    let of = if of.is_empty() {
+        "none".to_owned()
+    } else {
+        format!("of {}", of.join(", "))
+    };
+    Ok(match scene.network_reason().await?.as_str() {
+        "" => of,
+        reason => format!("{of}, {reason}"),
+    })
+}
+
+async fn refused(scene: &mut AgentScene) -> Result<String> {
+    let all = scene.refused()?;
+    Ok(if all.is_empty() {
+        "none".to_owned()
+    } else {
+        all.join(", ")
+    })
+}
+
+fn endpoint_of(scene: &AgentScene, address: &str) -> Option<Endpoint> {
+    scene
+        .hns
+        .endpoints()
+        .into_iter()
+        .find(|endpoint| !endpoint.is_remote() && endpoint.address() == address)
+}
+
+async fn create_pod(scene: &AgentScene, name: &str, node: &str) -> Result<()> {
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "labels": {"app": name}},
+        "spec": {"nodeName": node, "containers": [{"name": "main", "image": "example/app"}]},
+    });
+    scene.stage.create("pods", pod).await?;
+    // kwok gives it an address of its own, before which the real one would be lost.
+    let ready = ["wait", "pod", name, "--for=condition=Ready", "--timeout=60s"];
+    scene.stage.cluster.kubectl(&ready).await.map(drop)
+}
+
+/// As the kubelet writes it.
+async fn set_address(scene: &AgentScene, pod: &str, address: &str) -> Result<()> {
+    let status = json!({"status": {"podIP": address, "podIPs": [{"ip": address}]}}).to_string();
+    let words = [
+        "patch",
+        "pod",
+        pod,
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        &status,
+    ];
+    scene.stage.cluster.kubectl(&words).await.map(drop)
+}
+
+async fn until<T>(what: &str, look: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {
+    let began = Instant::now();
+    while began.elapsed() < LIMIT {
+        if let Some(found) = look().await? {
+            return Ok(found);
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    bail!("{what}: not within {LIMIT:?}")
+}
