@@ -94,18 +94,14 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
     let (agents, proxies) = (of(AGENT), of(KUBE_PROXY));
     let network_agents: Vec<_> = [FLANNEL, STATIC_ROUTES].into_iter().flat_map(of).collect();
     let known = shared.runs().get(&uid(&*node)).cloned();
+    let all = || agents.iter().chain(&network_agents).chain(&proxies);
+    // Another simulator may have run these pods before.
+    let ready = || all().filter(|pod| pod_status::is_ready(pod));
     let mut run = known.unwrap_or_else(|| Run {
         network: network_of(&cache, &node),
+        started: ready().map(|pod| start_id(pod)).collect(),
         ..Run::default()
     });
-    // Another simulator may have run these pods before.
-    let ready = agents
-        .iter()
-        .chain(&network_agents)
-        .chain(&proxies)
-        .filter(|pod| pod_status::is_ready(pod));
-    run.started.extend(ready.map(|pod| start_id(pod)));
-    let all = || agents.iter().chain(&network_agents).chain(&proxies);
     let live: BTreeSet<String> = all().map(|pod| uid(&**pod)).collect();
     let starts: BTreeSet<String> = all().map(|pod| start_id(pod)).collect();
     run.started.retain(|start| starts.contains(start));
