@@ -27,8 +27,8 @@ pub struct Run {
     pub network: Option<Network>,
     /// Name and type of the HNS network that flannel or static routes made.
     pub other: Option<(String, Network)>,
-    /// Starts of pods (`start_id`) that succeeded.
-    pub started: BTreeSet<String>,
+    /// Starts of pods (`start_id`) that succeeded, and when they began.
+    pub started: BTreeMap<String, String>,
     /// What running containers were given when they started: a ConfigMap edited since does not reach them.
     given: BTreeMap<String, Arc<Vec<Resolved>>>,
 }
@@ -39,8 +39,8 @@ pub type Runs = BTreeMap<String, Run>;
 /// The node and its agents at one moment.
 pub struct View {
     pub node: Arc<Node>,
-    /// When this look began: containers that it finds started did so then, before anything they wrote.
-    at: String,
+    /// When this look began: what starts in it started then, before anything it wrote.
+    pub at: String,
     pub ip: Option<String>,
     pub agents: Vec<Arc<Pod>>,
     network_agents: Vec<Arc<Pod>>,
@@ -99,12 +99,12 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
     let ready = || all().filter(|pod| pod_status::is_ready(pod));
     let mut run = known.unwrap_or_else(|| Run {
         network: network_of(&cache, &node),
-        started: ready().map(|pod| start_id(pod)).collect(),
+        started: ready().map(|pod| (start_id(pod), now())).collect(),
         ..Run::default()
     });
     let live: BTreeSet<String> = all().map(|pod| uid(&**pod)).collect();
     let starts: BTreeSet<String> = all().map(|pod| start_id(pod)).collect();
-    run.started.retain(|start| starts.contains(start));
+    run.started.retain(|start, _| starts.contains(start));
     run.given.retain(|pod, _| live.contains(pod));
     Some(View {
         at: now(),
@@ -124,7 +124,7 @@ fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
     if crash.is_some() {
         view.run.started.remove(&id);
     }
-    if view.run.started.contains(&id) {
+    if view.run.started.contains_key(&id) {
         return running_proxy(view);
     }
     let given = match given(shared, view, pod, Fault::KubeProxyImagePull) {
@@ -164,7 +164,7 @@ fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
     match verdict {
         Err(failure) => failed(view, pod, &container.name, failure),
         Ok(()) => {
-            view.run.started.insert(id);
+            view.run.started.insert(id, view.at.clone());
             running_proxy(view)
         }
     }
@@ -245,7 +245,8 @@ pub fn failed(view: &mut View, pod: &Pod, container: &str, failure: Failure) -> 
 
 /// As a kubelet writes it, and only when it says something new.
 async fn write(shared: &Shared, view: &View, pod: &Pod, outcome: &Outcome) -> Result<(), Error> {
-    let status = pod_status::status(pod, view.ip.as_deref(), outcome, &view.at);
+    let began = view.run.started.get(&start_id(pod)).unwrap_or(&view.at);
+    let status = pod_status::status(pod, view.ip.as_deref(), outcome, began);
     if pod_status::says(&json!(pod.status), &status) {
         return Ok(());
     }
