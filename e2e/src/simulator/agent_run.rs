@@ -29,7 +29,7 @@ pub async fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Result<Seen, E
     if crash.is_some() {
         view.run.started.remove(&id);
     }
-    if !view.run.started.contains(&id) {
+    if !view.run.started.contains_key(&id) {
         let given = match given(shared, view, pod, Fault::AgentImagePull) {
             Ok(given) => given,
             Err(seen) => return Ok(seen),
@@ -46,7 +46,7 @@ pub async fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Result<Seen, E
             };
             return Ok(failed(view, pod, container, failure));
         }
-        view.run.started.insert(id);
+        view.run.started.insert(id, view.at.clone());
     }
     if view.faults.contains(&Fault::AgentNotReady) {
         return Ok((Outcome::Running, Some("felix is not ready: injected".to_owned())));

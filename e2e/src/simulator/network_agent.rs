@@ -34,7 +34,7 @@ pub fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
     if crash.is_some() {
         view.run.started.remove(&id);
     }
-    if view.run.started.contains(&id) {
+    if view.run.started.contains_key(&id) {
         return running(view);
     }
     let given = match given(shared, view, pod, Fault::NetworkAgentImagePull) {
@@ -64,7 +64,7 @@ pub fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
         }
         Ok(network) => {
             view.run.other = Some(network);
-            view.run.started.insert(id);
+            view.run.started.insert(id, view.at.clone());
             running(view)
         }
     }

@@ -27,8 +27,8 @@ pub struct Run {
     pub network: Option<Network>,
     /// Name and type of the HNS network that flannel or static routes made.
     pub other: Option<(String, Network)>,
-    /// Starts of pods (`start_id`) that succeeded.
-    pub started: BTreeSet<String>,
+    /// Starts of pods (`start_id`) that succeeded, and when they began.
+    pub started: BTreeMap<String, String>,
     /// What running containers were given when they started: a ConfigMap edited since does not reach them.
     given: BTreeMap<String, Arc<Vec<Resolved>>>,
 }
@@ -39,8 +39,8 @@ pub type Runs = BTreeMap<String, Run>;
 /// The node and its agents at one moment.
 pub struct View {
     pub node: Arc<Node>,
-    /// When this look began: containers that it finds started did so then, before anything they wrote.
-    at: String,
+    /// When this look began: what starts in it started then, before anything it wrote.
+    pub at: String,
     pub ip: Option<String>,
     pub agents: Vec<Arc<Pod>>,
     network_agents: Vec<Arc<Pod>>,
@@ -94,21 +94,17 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
     let (agents, proxies) = (of(AGENT), of(KUBE_PROXY));
     let network_agents: Vec<_> = [FLANNEL, STATIC_ROUTES].into_iter().flat_map(of).collect();
     let known = shared.runs().get(&uid(&*node)).cloned();
+    let all = || agents.iter().chain(&network_agents).chain(&proxies);
+    // Another simulator may have run these pods before.
+    let ready = || all().filter(|pod| pod_status::is_ready(pod));
     let mut run = known.unwrap_or_else(|| Run {
         network: network_of(&cache, &node),
+        started: ready().map(|pod| (start_id(pod), now())).collect(),
         ..Run::default()
     });
-    // Another simulator may have run these pods before.
-    let ready = agents
-        .iter()
-        .chain(&network_agents)
-        .chain(&proxies)
-        .filter(|pod| pod_status::is_ready(pod));
-    run.started.extend(ready.map(|pod| start_id(pod)));
-    let all = || agents.iter().chain(&network_agents).chain(&proxies);
     let live: BTreeSet<String> = all().map(|pod| uid(&**pod)).collect();
     let starts: BTreeSet<String> = all().map(|pod| start_id(pod)).collect();
-    run.started.retain(|start| starts.contains(start));
+    run.started.retain(|start, _| starts.contains(start));
     run.given.retain(|pod, _| live.contains(pod));
     Some(View {
         at: now(),
@@ -128,7 +124,7 @@ fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
     if crash.is_some() {
         view.run.started.remove(&id);
     }
-    if view.run.started.contains(&id) {
+    if view.run.started.contains_key(&id) {
         return running_proxy(view);
     }
     let given = match given(shared, view, pod, Fault::KubeProxyImagePull) {
@@ -168,7 +164,7 @@ fn kube_proxy(shared: &Shared, view: &mut View, pod: &Pod) -> Seen {
     match verdict {
         Err(failure) => failed(view, pod, &container.name, failure),
         Ok(()) => {
-            view.run.started.insert(id);
+            view.run.started.insert(id, view.at.clone());
             running_proxy(view)
         }
     }
@@ -249,7 +245,8 @@ pub fn failed(view: &mut View, pod: &Pod, container: &str, failure: Failure) -> 
 
 /// As a kubelet writes it, and only when it says something new.
 async fn write(shared: &Shared, view: &View, pod: &Pod, outcome: &Outcome) -> Result<(), Error> {
-    let status = pod_status::status(pod, view.ip.as_deref(), outcome, &view.at);
+    let began = view.run.started.get(&start_id(pod)).unwrap_or(&view.at);
+    let status = pod_status::status(pod, view.ip.as_deref(), outcome, began);
     if pod_status::says(&json!(pod.status), &status) {
         return Ok(());
     }

@@ -73,11 +73,12 @@ async fn a_vni_that_changes_strands_nodes_until_they_boot() -> Result<()> {
         assert!(said["lastHeartbeatTime"].is_string(), "{said}");
     }
     stage.quiet().await?;
+    let (times, _) = told(&stage, "win-0", "NodeRebuildRequired", "Warning").await?;
     stage.kill();
     stage.start().await?;
     stage.quiet().await?;
     condition(&stage, "win-0", "False", "NodeRebuildRequired").await?;
-    told_times(&stage, "win-0", "NodeRebuildRequired", "Warning", 1).await?;
+    told_times(&stage, "win-0", "NodeRebuildRequired", "Warning", times).await?;
 
     let reboot = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
     condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
