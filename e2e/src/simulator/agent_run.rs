@@ -1,9 +1,9 @@
-//! An agent's start: all its rules, then everything a successful start writes.
+//! An agent's start: all its rules, then everything a successful start writes, then whether Felix gets in sync.
 
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, Pod};
-use kube::{Error, ResourceExt as _};
+use kube::{Client, Error, ResourceExt as _};
 use wn_api::calico::CalicoApi;
 
 use super::agent::{self, AgentInput};
@@ -11,12 +11,13 @@ use super::claim::{self, Claim};
 use super::containers::Resolved;
 use super::discovery;
 use super::engine::Shared;
-use super::failure::{Failure, Kind};
+use super::failure::{Failure, Kind, refuse};
 use super::faults::Fault;
 use super::ipam::{self, Cidr, Pool};
 use super::kube_proxy::Network;
 use super::node::{Seen, View, failed, given, is_host_process, now, start_id};
 use super::pod_status::Outcome;
+use super::rights;
 
 /// What becomes of the agent in `pod` now.
 pub async fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Result<Seen, Error> {
@@ -37,7 +38,15 @@ pub async fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Result<Seen, E
         if let Some(words) = crash {
             return Ok(failed(view, pod, "node", Failure::exit(words)));
         }
-        if let Err(failure) = start_agent(shared, view, pod, &given, rivals).await? {
+        let started = match start_agent(shared, view, pod, &given, rivals).await {
+            // Start-up and Felix try again every second, and nothing wakes us when a role changes.
+            Err(Error::Api(status)) if status.code == 403 => {
+                shared.wake_later(&view.node.name_any());
+                refuse(true, Kind::Waits, rights::unauthorized(&status.message))
+            }
+            result => result?,
+        };
+        if let Err(failure) = started {
             let first = given.first().map_or("", |one| one.name.as_str());
             let container = if failure.kind == Kind::Exit {
                 "install-cni"
@@ -54,7 +63,7 @@ pub async fn look(shared: &Shared, view: &mut View, pod: &Pod) -> Result<Seen, E
     Ok((Outcome::Ready, None))
 }
 
-/// All the rules, then everything a successful start writes.
+/// All the rules, then everything a successful start writes, then Felix.
 async fn start_agent(
     shared: &Shared,
     view: &mut View,
@@ -62,8 +71,9 @@ async fn start_agent(
     given: &[Resolved],
     rivals: usize,
 ) -> Result<Result<(), Failure>, Error> {
-    let container = |name: &str| given.iter().find(|one| one.name == name).map(|one| &one.env);
-    let Some(env) = container("node") else {
+    let container = |name: &str| given.iter().find(|one| one.name == name);
+    let client = rights::client(&shared.client, pod);
+    let Some(Resolved { env, image, .. }) = container("node") else {
         return Ok(Err(Failure {
             kind: Kind::Waits,
             message: "the pod has no container node".to_owned(),
@@ -71,7 +81,7 @@ async fn start_agent(
     };
     let node = Arc::clone(&view.node);
     let name = node.name_any();
-    let (api, verdict, no_config, (networked, asks_ipam)) = {
+    let (api, before_ipam, verdict, no_config, (networked, asks_ipam)) = {
         let cache = shared.cache();
         let served = cache
             .definitions
@@ -85,7 +95,7 @@ async fn start_agent(
             .collect();
         let input = AgentInput {
             host_process: is_host_process(pod),
-            install: container("install-cni"),
+            install: container("install-cni").map(|one| &one.env),
             node: env,
             node_name: &name,
             node_labels: node.labels(),
@@ -100,11 +110,22 @@ async fn start_agent(
         };
         let networked = agent::networked(&input);
         let asks_ipam = agent::asks_ipam(&input);
-        let no_config = asks_ipam && input.strict_affinity.is_none() && agent::before_ipam(&input).is_ok();
-        (api, agent::start(&input), no_config, (networked, asks_ipam))
+        let before_ipam = agent::before_ipam(&input).is_ok();
+        let no_config = asks_ipam && input.strict_affinity.is_none() && before_ipam;
+        let verdict = agent::start(&input);
+        (api, before_ipam, verdict, no_config, (networked, asks_ipam))
     };
+    let no_default_pools = env.get("NO_DEFAULT_POOLS").is_some_and(|value| value == "true");
+    if let Some(api) = api.filter(|_| before_ipam) {
+        if !no_default_pools {
+            claim::ensure_pool(&client, api).await?;
+        }
+        if let Some(version) = rights::version(image) {
+            claim::announce(&client, api, version).await?;
+        }
+    }
     if let Some(api) = api.filter(|_| no_config) {
-        claim::ensure_config(&shared.client, api).await?;
+        claim::ensure_config(&client, api).await?;
     }
     let (Ok(()), Some(api)) = (&verdict, api) else {
         return Ok(verdict);
@@ -113,7 +134,7 @@ async fn start_agent(
         .get("CALICO_NETWORKING_BACKEND")
         .is_some_and(|backend| backend == "vxlan");
     let block = if asks_ipam {
-        let Some(block) = ensure_block(shared, api, &node).await? else {
+        let Some(block) = ensure_block(shared, &client, api, &node).await? else {
             // `noFreeBlocksError`, `libcalico-go/lib/ipam`.
             return Ok(Err(Failure {
                 kind: Kind::Waits,
@@ -137,12 +158,21 @@ async fn start_agent(
         // Recorded from v3.32.1: without networking neither `-startup` nor `-shutdown` touches the condition.
         patch["status"] = serde_json::json!({});
     }
-    claim::annotate(&shared.client, &node, &patch).await?;
-    Ok(Ok(()))
+    claim::annotate(&client, &node, &patch).await?;
+    let synced = rights::felix(&client, &shared.lists, env, api, image).await?;
+    if synced.is_err() {
+        shared.wake_later(&name);
+    }
+    Ok(synced)
 }
 
 /// `EnsureBlock`: the node's own block, else a free one. `None` when there is none.
-async fn ensure_block(shared: &Shared, api: CalicoApi, node: &Node) -> Result<Option<Cidr>, Error> {
+async fn ensure_block(
+    shared: &Shared,
+    client: &Client,
+    api: CalicoApi,
+    node: &Node,
+) -> Result<Option<Cidr>, Error> {
     let name = node.name_any();
     loop {
         let candidate = {
@@ -158,7 +188,7 @@ async fn ensure_block(shared: &Shared, api: CalicoApi, node: &Node) -> Result<Op
             candidate
         };
         let Some(cidr) = candidate else { return Ok(None) };
-        match claim::claim(&shared.client, api, cidr, &name, &now()).await? {
+        match claim::claim(client, api, cidr, &name, &now()).await? {
             Claim::Mine => return Ok(Some(cidr)),
             Claim::Taken => shared.cache().calico_mut(api).book(cidr, None),
         }

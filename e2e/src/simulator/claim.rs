@@ -2,7 +2,7 @@
 //! the field manager of all Go programs that do not choose one, libcalico among them.
 
 use k8s_openapi::api::core::v1::Node;
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, Error};
 use serde_json::{Value, json};
@@ -26,6 +26,40 @@ pub enum Claim {
 pub async fn ensure_config(client: &Client, api: CalicoApi) -> Result<(), Error> {
     let config = resource(api, CalicoObject::IpamConfig);
     create(client, &config, ipam::default_config(api)).await.map(drop)
+}
+
+/// Makes the default pool where there is none, as the start-up of any node does unless told not to
+/// (`configureIPPools`, `node/pkg/lifecycle/startup/startup.go`).
+pub async fn ensure_pool(client: &Client, api: CalicoApi) -> Result<(), Error> {
+    let kind = resource(api, CalicoObject::Pool);
+    let pools: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
+    if pools
+        .list(&ListParams::default().limit(1))
+        .await?
+        .items
+        .is_empty()
+    {
+        create(client, &kind, ipam::default_pool(api)).await?;
+    }
+    Ok(())
+}
+
+/// Writes the agent's version into ClusterInformation, as every start-up does (`ensureDefaultConfig`,
+/// `node/pkg/lifecycle/startup/startup.go`).
+pub async fn announce(client: &Client, api: CalicoApi, version: &str) -> Result<(), Error> {
+    let kind = kube::api::ApiResource::from_gvk_with_plural(
+        &GroupVersionKind::gvk(api.group(), api.version(), "ClusterInformation"),
+        "clusterinformations",
+    );
+    let all: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
+    let Some(mut information) = all.get_opt("default").await? else {
+        return Ok(());
+    };
+    if information.data["spec"]["calicoVersion"] != version {
+        information.data["spec"]["calicoVersion"] = json!(version);
+        all.replace("default", &post_params(), &information).await?;
+    }
+    Ok(())
 }
 
 /// Affinity pending, block, affinity confirmed (`claimBlock`,

@@ -13,6 +13,7 @@ use super::discovery;
 use super::faults::Faults;
 use super::feeds::{self, RETRY};
 use super::node::{self, Runs};
+use super::rights::LastLists;
 
 /// Nodes looked at side by side: enough to keep an API server on two cores busy.
 const WORKERS: usize = 16;
@@ -27,6 +28,7 @@ pub struct Shared {
     /// Per node, why its agents are not ready.
     problems: Mutex<BTreeMap<String, Vec<String>>>,
     wake: UnboundedSender<String>,
+    pub lists: tokio::sync::Mutex<LastLists>,
 }
 
 impl Shared {
@@ -40,6 +42,7 @@ impl Shared {
             runs: Mutex::default(),
             problems: Mutex::default(),
             wake,
+            lists: tokio::sync::Mutex::default(),
         };
         (shared, woken)
     }
@@ -71,6 +74,15 @@ impl Shared {
     /// Has `node` looked at. A simulator that has ended looks at nothing.
     pub fn wake(&self, node: &str) {
         let _ended = self.wake.send(node.to_owned());
+    }
+
+    /// The same, once an agent would try again.
+    pub fn wake_later(&self, node: &str) {
+        let (wake, node) = (self.wake.clone(), node.to_owned());
+        tokio::spawn(async move {
+            tokio::time::sleep(RETRY).await;
+            let _ended = wake.send(node);
+        });
     }
 }
 
@@ -116,11 +128,7 @@ pub async fn run(shared: Arc<Shared>, mut woken: UnboundedReceiver<String>) {
             jobs.spawn(async move {
                 if let Err(error) = node::sync(&shared, &node).await {
                     debug!(node, %error, "simulator: will retry");
-                    let (wake, again) = (shared.wake.clone(), node.clone());
-                    tokio::spawn(async move {
-                        tokio::time::sleep(RETRY).await;
-                        let _ended = wake.send(again);
-                    });
+                    shared.wake_later(&node);
                 }
                 node
             });

@@ -211,6 +211,20 @@ pub fn default_config(api: CalicoApi) -> Value {
     config
 }
 
+/// The pool that a start-up on Windows makes where there is none. Its CIDR is that of `kubeadm-config`, else this.
+pub fn default_pool(api: CalicoApi) -> Value {
+    let (kind, _) = crate::objects::served(api, wn_api::calico::ConfigKind::IpPool);
+    json!({
+        "apiVersion": format!("{}/{}", api.group(), api.version()),
+        "kind": kind,
+        "metadata": {"name": "default-ipv4-ippool"},
+        "spec": {
+            "cidr": "192.168.0.0/16", "blockSize": 26, "ipipMode": "Never", "vxlanMode": "Never",
+            "natOutgoing": true, "nodeSelector": "all()",
+        },
+    })
+}
+
 fn v3_metadata(metadata: &Value) -> Value {
     json!({"projectcalico.org/metadata": metadata.to_string()})
 }

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use k8s_openapi::api::apps::v1::DaemonSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt as _};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use wn_api::calico::CalicoApi;
 
-use super::cache::CalicoObject;
+use super::cache::{AGENT, CalicoObject};
 use super::{Fault, Simulator, feeds};
 use crate::control_plane::{CalicoApi as Form, Cluster, ClusterOptions};
 
@@ -160,8 +161,8 @@ fn agent() -> Value {
     ]);
     let probe = json!({"httpGet": {"port": 9099, "path": "/readiness"}});
     daemon_set(
-        "calico-node-windows",
-        json!({"containers": [
+        AGENT,
+        json!({"serviceAccountName": AGENT, "containers": [
             {"name": "node", "image": "node-windows:v3.32.1", "env": env},
             {"name": "felix", "image": "node-windows:v3.32.1", "readinessProbe": probe},
         ]}),
@@ -189,8 +190,36 @@ fn kube_proxy(gates: &str) -> Value {
     )
 }
 
+/// Grants the agent's account everything in `groups`.
+async fn grant(live: &Live, name: &str, groups: &[&str]) {
+    let role = json!({
+        "metadata": {"name": name},
+        "rules": [{"apiGroups": groups, "resources": ["*"], "verbs": ["*"]}],
+    });
+    let binding = json!({
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": AGENT, "namespace": NAMESPACE}],
+    });
+    let role: ClusterRole = serde_json::from_value(role).unwrap();
+    let binding: ClusterRoleBinding = serde_json::from_value(binding).unwrap();
+    let params = PostParams::default();
+    Api::all(live.client()).create(&params, &role).await.unwrap();
+    Api::all(live.client()).create(&params, &binding).await.unwrap();
+}
+
 async fn a_node_from_nothing_to_ready(form: Form, api: CalicoApi) {
     let live = Live::start(form, api).await;
+    live.create::<ServiceAccount>(json!({"metadata": {"name": AGENT}}))
+        .await;
+    let all_but_kubevirt = [
+        "",
+        "discovery.k8s.io",
+        "networking.k8s.io",
+        "policy.networking.k8s.io",
+        api.group(),
+    ];
+    grant(&live, "most", &all_but_kubevirt).await;
     let (agents, proxies) = ("calico-node-windows", "kube-proxy-windows");
     live.simulator.inject("windows-1", Fault::AgentImagePull);
     live.create::<DaemonSet>(agent()).await;
@@ -213,8 +242,16 @@ async fn a_node_from_nothing_to_ready(form: Form, api: CalicoApi) {
         json!({"strictAffinity": true}),
     )
     .await;
-    live.until(agents, NODE, "Ready").await;
+    // The network is there, but Felix is not in sync: forbidden is not the same as absent.
     live.until(proxies, NODE, "feature is locked to true").await;
+    let problems = live.simulator.problems(NODE).join("\n");
+    assert!(
+        problems.contains("cannot list resource \"virtualmachineinstancemigrations\""),
+        "{problems}"
+    );
+    live.until(agents, NODE, "Running").await;
+    grant(&live, "kubevirt", &["kubevirt.io"]).await;
+    live.until(agents, NODE, "Ready").await;
     let node = Api::<Node>::all(live.client()).get(NODE).await.unwrap();
     assert!(node.annotations()["projectcalico.org/IPv4VXLANTunnelAddr"].ends_with(".1"));
     let conditions = json!(node.status.unwrap().conditions);

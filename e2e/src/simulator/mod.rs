@@ -24,6 +24,7 @@ mod mishaps;
 mod network_agent;
 mod node;
 mod pod_status;
+mod rights;
 mod seen;
 mod selector;
 

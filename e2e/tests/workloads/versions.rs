@@ -1,11 +1,11 @@
-//! What kube-proxy's version and flags follow from: the Windows nodes there are.
+//! What versions and flags follow from: kube-proxy's from the Windows nodes there are, the agent's from Calico on Linux nodes.
 
 use anyhow::Result;
 use serde_json::{Value, json};
 use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
 use wn_e2e::stage::{Stage, minimal};
 
-use crate::support::{PROXY, arguments, daemon_set_until, image, remove_node};
+use crate::support::{AGENT, PROXY, arguments, daemon_set_until, image, remove_node};
 
 const GATE: &str = "--feature-gates=WinDSR=true";
 const DSR: &str = "--enable-dsr=true";
@@ -122,4 +122,63 @@ async fn dsr_is_used_where_every_node_can() -> Result<()> {
         .await?;
     assert!(!note.contains("DSR"), "{note}");
     Ok(())
+}
+
+/// Every agent writes its version into ClusterInformation, those on Windows nodes too.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_agent_follows_linux_nodes_and_not_itself() -> Result<()> {
+    let stage = Stage::play(ClusterOptions::default()).await?;
+    let agent = |version: &'static str| {
+        let wanted = format!("quay.io/calico/node-windows:{version}");
+        let stage = &stage;
+        async move {
+            let what = format!("the agent is {version}");
+            daemon_set_until(stage, AGENT, &what, |d| image(d) == wanted).await?;
+            stage.ready().await
+        }
+    };
+    let written = async |version: &str| {
+        let patch = json!({"spec": {"calicoVersion": version}}).to_string();
+        let resource = "clusterinformations.crd.projectcalico.org";
+        stage
+            .cluster
+            .kubectl(&["patch", resource, "default", "--type=merge", "-p", &patch])
+            .await
+    };
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    agent("v3.32.1").await?;
+
+    // Linux nodes are upgraded; one that starts again on a Windows node that waits for its turn writes the old version.
+    let labels = json!({"k8s-app": "calico-node"});
+    let linux = json!({
+        "apiVersion": "apps/v1", "kind": "DaemonSet",
+        "metadata": {"name": "calico-node", "namespace": "kube-system"},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
+            "nodeSelector": {"kubernetes.io/os": "linux"},
+            "containers": [{"name": "calico-node", "image": "quay.io/calico/node:v3.32.2"}],
+        }}},
+    });
+    stage.create("daemonsets", linux).await?;
+    agent("v3.32.2").await?;
+    written("v3.32.1").await?;
+    stage.quiet().await?;
+    agent("v3.32.2").await?;
+
+    // Where no image tells, what agents write never takes the agent back, but forward.
+    stage
+        .cluster
+        .kubectl(&["delete", "daemonset", "calico-node", "-n", "kube-system"])
+        .await?;
+    written("v3.32.1").await?;
+    stage
+        .condition_says(
+            "NodeAgentAvailable",
+            "True",
+            "AsExpected",
+            &["the agent stays at v3.32.2"],
+        )
+        .await?;
+    agent("v3.32.2").await?;
+    written("v3.32.3").await?;
+    agent("v3.32.3").await
 }

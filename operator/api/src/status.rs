@@ -139,7 +139,8 @@ pub struct CalicoStatus {
     /// API group and version in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<CalicoApi>,
-    /// `ClusterInformation` `spec.calicoVersion`.
+    /// Calico's release on Linux nodes: by the image of calico-node or Typha, by `status.calicoVersion` of the `Installation`, else
+    /// what `ClusterInformation` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Each field the operator manages, with the value to give back on delete.

@@ -19,6 +19,7 @@ pub mod node;
 pub mod observed;
 pub mod platform;
 pub mod quantity;
+pub mod release;
 pub mod standing;
 pub mod status;
 pub mod tigera;

@@ -20,6 +20,11 @@ pub struct Version {
 pub struct NotAVersion(pub String);
 
 impl Version {
+    /// Without the suffix.
+    pub const fn numbers(&self) -> (u32, u32, u32) {
+        (self.major, self.minor, self.patch)
+    }
+
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self {
             major,

@@ -234,7 +234,11 @@ fn typha(
     let mut cluster = Cluster::vxlan();
     let config = sources::calico_config(&json!({"data": {"typha_service_name": service}}));
     cluster.observed.sources.insert(Source::CalicoConfig, config);
-    let facts = TyphaFacts { replicas: 1, tls };
+    let facts = TyphaFacts {
+        replicas: 1,
+        tls,
+        version: None,
+    };
     cluster.observed.typha.insert(namespace.to_owned(), facts);
     let plan = cluster.plan();
     assert_eq!(variable(&plan, "FELIX_TYPHAK8SNAMESPACE").as_deref(), used);

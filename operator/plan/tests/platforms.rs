@@ -192,6 +192,7 @@ fn linux_nodes_for_what_windows_cannot_run() {
     let typha = TyphaFacts {
         replicas: 1,
         tls: true,
+        version: None,
     };
     cluster
         .observed

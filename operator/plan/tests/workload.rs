@@ -18,7 +18,7 @@ use wn_api::spec::{Image, KubeProxy, NetworkType, NodeAgent};
 use wn_plan::version::Version;
 use wn_plan::workload::Workload;
 use wn_plan::workload::kube_proxy::{image as kube_proxy_image, kube_proxy};
-use wn_plan::workload::node_agent::{images as node_agent_images, node_agent};
+use wn_plan::workload::node_agent::{MANAGED_ENV, images as node_agent_images, node_agent};
 
 use common::{NETWORKS, around};
 
@@ -174,6 +174,7 @@ fn every_option() {
     };
     let agent: NodeAgent = serde_json::from_value(with(json!({
         "logLevel": "Warning", "cniBinDir": r"C:\Program Files\containerd\cni\bin",
+        "env": [{"name": "IP_AUTODETECTION_METHOD", "value": "cidr=10.20.0.0/16"}],
         "cniConfDir": r"C:\Program Files\containerd\cni\conf", "vxlanAdapter": "Ethernet 2", "vxlanMACPrefix": "0E-2B",
     })))
     .unwrap();
@@ -336,6 +337,102 @@ fn no_variable_is_set_twice_and_the_api_server_is_named() {
                 names.contains(&"KUBERNETES_SERVICE_HOST"),
                 container.name != "uninstall-calico"
             );
+        }
+    }
+}
+
+/// The script's own condition decides whether it can be told to keep kube-proxy's service; where it cannot, it is not run.
+#[rstest]
+#[case::always_removes("3.29.7", false, &["install-cni"])]
+#[case::always_removes("3.31.3", false, &["install-cni"])]
+#[case::asks("3.31.4", false, &["uninstall-calico", "install-cni"])]
+#[case::asks("3.32.1", false, &["uninstall-calico", "install-cni"])]
+#[case::ours("3.29.7", true, &["uninstall-calico", "install-cni"])]
+#[case::ours("3.32.1", true, &["uninstall-calico", "install-cni"])]
+fn kube_proxys_service_stays_where_it_is_not_ours(
+    #[case] version: &str,
+    #[case] ours: bool,
+    #[case] expected: &[&str],
+) {
+    for network in NETWORKS {
+        let mut around = around(network);
+        around.kube_proxy_is_ours = ours;
+        let version = version.parse().unwrap();
+        let workload = node_agent(&NodeAgent::default(), &version, CalicoApi::V1, &around);
+        let all = pod(&workload.daemon_set).init_containers.iter().flatten();
+        let names: Vec<_> = all.clone().map(|c| c.name.as_str()).collect();
+        assert_eq!(names, expected);
+        for container in all.filter(|c| c.name == "uninstall-calico") {
+            let mut env = container.env.iter().flatten();
+            assert_eq!(env.any(|e| e.name == "CNI_PLUGIN_TYPE"), ours);
+        }
+    }
+}
+
+/// A hook runs whenever its container is stopped: the one that a probe restarts must not take the node's network down.
+#[test]
+fn a_restart_of_felix_leaves_the_node_alone() {
+    for network in NETWORKS {
+        for minor in CALICO_MINORS {
+            let workload = agent(&Version::new(3, minor, 0), CalicoApi::V1, network);
+            let hooks: Vec<_> = pod(&workload.daemon_set)
+                .containers
+                .iter()
+                .filter(|c| c.lifecycle.is_some())
+                .map(|c| (c.name.as_str(), c.liveness_probe.is_some()))
+                .collect();
+            assert_eq!(hooks, [("node", false)]);
+        }
+    }
+}
+
+/// What is rendered may not be given another value beside it.
+#[test]
+fn every_variable_of_the_agent_is_managed() {
+    for workload in every_variant() {
+        let name = workload.daemon_set.metadata.name.as_deref();
+        for container in pod(&workload.daemon_set)
+            .containers
+            .iter()
+            .filter(|_| name == Some("calico-node-windows"))
+        {
+            for variable in container.env.iter().flatten() {
+                assert!(MANAGED_ENV.contains(&variable.name.as_str()), "{}", variable.name);
+            }
+        }
+    }
+    assert!(MANAGED_ENV.is_sorted());
+}
+
+/// A variable wins over FelixConfiguration, which then says one thing and does another.
+#[test]
+fn log_levels_are_set_when_asked() {
+    let level = |spec: &NodeAgent| {
+        let workload = node_agent(spec, &CALICO, CalicoApi::V1, &around(NetworkType::CalicoVxlan));
+        let felix = pod(&workload.daemon_set)
+            .containers
+            .iter()
+            .find(|c| c.name == "felix");
+        let mut env = felix.unwrap().env.iter().flatten();
+        env.find(|e| e.name == "FELIX_LOGSEVERITYSCREEN")
+            .and_then(|e| e.value.clone())
+    };
+    assert_eq!(level(&NodeAgent::default()), None);
+    let asked = serde_json::from_value(json!({"logLevel": "Debug"})).unwrap();
+    assert_eq!(level(&asked).as_deref(), Some("debug"));
+}
+
+/// Pools belong to the user; with a network that is not Calico's there must be none.
+#[test]
+fn no_agent_creates_a_pool() {
+    for network in NetworkType::ALL {
+        let workload = agent(&CALICO, CalicoApi::V1, network);
+        for container in &pod(&workload.daemon_set).containers {
+            let mut env = container.env.iter().flatten();
+            let told = env
+                .find(|e| e.name == "NO_DEFAULT_POOLS")
+                .and_then(|e| e.value.as_deref());
+            assert_eq!(told, Some("true"), "{} of {}", container.name, network.as_str());
         }
     }
 }

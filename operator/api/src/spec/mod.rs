@@ -17,7 +17,7 @@ pub use platform::{Platform, PlatformSettings};
 pub use readiness::{Readiness, StatusSettings, TaintMode};
 pub use workload::{
     Dsr, Image, KubeProxy, LogLevel, Management, NodeAgent, PullPolicy, Resources, SecretReference,
-    Toleration, TolerationEffect, TolerationOperator, UpdateStrategy, UpdateStrategyType,
+    Toleration, TolerationEffect, TolerationOperator, UpdateStrategy, UpdateStrategyType, Variable,
 };
 
 use kube::{CustomResource, KubeSchema};

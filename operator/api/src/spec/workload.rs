@@ -161,6 +161,18 @@ pub struct Toleration {
     pub effect: Option<TolerationEffect>,
 }
 
+/// An environment variable.
+#[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Variable {
+    /// Name, e.g. `IP_AUTODETECTION_METHOD`.
+    #[schemars(length(min = 1, max = 128), regex(pattern = "^[A-Za-z_][A-Za-z0-9_]*$"))]
+    pub name: String,
+    /// Value as text; quote numbers and booleans.
+    #[schemars(length(max = 1024))]
+    pub value: String,
+}
+
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeAgent {
@@ -179,7 +191,7 @@ pub struct NodeAgent {
     #[schemars(length(max = 16))]
     pub image_pull_secrets: Vec<SecretReference>,
 
-    /// Compute resources of each container of the agent.
+    /// Compute resources of each container of the agent. Default: requests of CPU, 150m for `felix` and 50m for the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<Resources>,
 
@@ -192,9 +204,15 @@ pub struct NodeAgent {
     #[schemars(length(max = 32))]
     pub tolerations: Vec<Toleration>,
 
-    /// Log level of the agent and of the CNI plugin. Default: Info.
-    #[serde(default)]
-    pub log_level: LogLevel,
+    /// Log level of the agent and of the CNI plugin. Default: for Felix what FelixConfiguration says, for the others Info.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_level: Option<LogLevel>,
+
+    /// Further environment variables of the containers `node`, `felix` and `confd`, e.g. `IP_AUTODETECTION_METHOD` for nodes in
+    /// several networks; those the operator sets itself are refused. They win over FelixConfiguration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub env: Vec<Variable>,
 
     /// Folder of CNI binaries on the node; must equal `bin_dir` of containerd's configuration.
     /// Default: `/opt/cni/bin` (on drive C:).

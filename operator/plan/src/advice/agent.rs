@@ -14,7 +14,8 @@ pub const RULES: &[Rule] = &[
         title: "Connections break when policies change",
         limit: "Before v3.31 Calico on Windows programs all of a pod's policies anew at each change, and when Felix restarts, which \
                 resets TCP connections.",
-        reads: "ClusterInformation `default` spec.calicoVersion",
+        reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
+                spec.calicoVersion",
         mend: "upgrade Calico to v3.31 or later",
         source: "projectcalico/calico#10199, mended by #10437",
         check: resets,
@@ -24,7 +25,8 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Warning,
         title: "The agent is of another release than Calico",
         limit: "Calico is upgraded as a whole: an agent on Windows nodes of another minor version may not understand what the others write.",
-        reads: "ClusterInformation `default` spec.calicoVersion; the image of the agent's DaemonSet; spec.nodeAgent.image.tag of the \
+        reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
+                spec.calicoVersion; the image of the agent's DaemonSet; spec.nodeAgent.image.tag of the \
                 WindowsNodeConfig",
         mend: "run the same release on all nodes",
         source: "tigera/docs windows-calico: manual upgrade",
@@ -63,18 +65,20 @@ fn minor(version: &Version) -> (u32, u32) {
 }
 
 fn resets(cluster: &Cluster) -> Vec<Hit> {
-    let old = cluster.calico_version().filter(|v| minor(v) < MENDED);
-    old.map(|version| {
-        let message =
-            format!("Calico is {version}, where a change of policy resets TCP connections on Windows nodes");
-        Hit::new("ClusterInformation default", "spec.calicoVersion", message)
+    let old = cluster.calico().filter(|calico| minor(&calico.version) < MENDED);
+    old.map(|calico| {
+        let message = format!(
+            "Calico is {}, where a change of policy resets TCP connections on Windows nodes",
+            calico.version
+        );
+        Hit::new(calico.object, calico.field, message)
     })
     .into_iter()
     .collect()
 }
 
 fn skew(cluster: &Cluster) -> Vec<Hit> {
-    let Some(calico) = cluster.calico_version() else {
+    let Some(calico) = cluster.calico().map(|calico| calico.version) else {
         return Vec::new();
     };
     if cluster.runs_our_agent() {

@@ -120,7 +120,8 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Error,
         title: "A release of Calico without BGP on Windows",
         limit: "From v3.30.3 until v3.31.5 and v3.32 Calico configures no BGP on Windows nodes, so that no route to their pods is announced.",
-        reads: "ClusterInformation `default` spec.calicoVersion; spec.network.type of the WindowsNodeConfig",
+        reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
+                spec.calicoVersion; spec.network.type of the WindowsNodeConfig",
         mend: "upgrade to v3.31.5, v3.32 or later",
         source: "projectcalico/calico#11714, mended by #12063 and #11748; rancher/rke2#9286",
         check: no_bgp,
@@ -260,12 +261,15 @@ fn remote_access(cluster: &Cluster) -> Vec<Hit> {
 fn no_bgp(cluster: &Cluster) -> Vec<Hit> {
     let bgp = cluster.spec.network.type_ == NetworkType::CalicoBgp;
     let broken = cluster
-        .calico_version()
-        .filter(|version| bgp && lacks_bgp(version));
+        .calico()
+        .filter(|calico| bgp && lacks_bgp(&calico.version));
     broken
-        .map(|version| {
-            let message = format!("Calico {version} announces no route to pods on Windows nodes");
-            Hit::new("ClusterInformation default", "spec.calicoVersion", message)
+        .map(|calico| {
+            let message = format!(
+                "Calico {} announces no route to pods on Windows nodes",
+                calico.version
+            );
+            Hit::new(calico.object, calico.field, message)
         })
         .into_iter()
         .collect()

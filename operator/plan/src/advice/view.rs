@@ -6,8 +6,8 @@ use wn_api::spec::WindowsNodeConfigSpec;
 use crate::network;
 use crate::network::role::{Backend, CalicoRole};
 use crate::observed::{BlockFacts, CalicoObject, Observed};
+use crate::release::{self, Release};
 use crate::standing::{self, Standing};
-use crate::version::Version;
 
 pub struct Cluster<'a> {
     pub spec: &'a WindowsNodeConfigSpec,
@@ -39,9 +39,9 @@ impl<'a> Cluster<'a> {
         self.object(ConfigKind::FelixConfiguration, DEFAULT)
     }
 
-    pub fn calico_version(&self) -> Option<Version> {
-        let information = self.observed.calico.cluster_information.as_ref()?;
-        information.calico_version.parse().ok()
+    /// The release of Calico that Linux nodes run.
+    pub fn calico(&self) -> Option<Release> {
+        release::of_calico(self.observed)
     }
 
     /// We run Calico's agent on Windows nodes.

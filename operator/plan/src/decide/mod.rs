@@ -160,6 +160,7 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         etcd: etcd_access(spec, observed),
         vni: calico::agents_vni(spec, observed, &plan.calico),
         hns_network: option.hns_network(observed).unwrap_or_default().into_owned(),
+        kube_proxy_is_ours: plan.proxy.standing == Standing::Managed,
         hns_networks: match option.calico() {
             CalicoRole::Networking(_) => "Calico.*",
             CalicoRole::Policy { hns_networks } => hns_networks,

@@ -11,6 +11,7 @@ use crate::finding::{Finding, names_of};
 use crate::inputs::Inputs;
 use crate::network;
 use crate::observed::{App, NodeFacts, Observed, OwnKind};
+use crate::release::{self, Release};
 use crate::standing;
 use crate::tigera;
 use crate::typha;
@@ -23,46 +24,52 @@ pub fn agent(
     calico: &CalicoPlan,
     inputs: &Inputs,
 ) -> WorkloadPlan {
-    let version = calico_version(observed);
-    let unknown = version
-        .as_ref()
-        .is_none_or(|v| v.major != 3 || !CALICO_MINORS.contains(&v.minor));
-    let unsupported = || {
-        let found = observed
-            .calico
-            .cluster_information
-            .as_ref()
-            .map_or("", |c| c.calico_version.as_str());
-        if found.is_empty() {
-            return Finding {
-                reason: Reason::WaitingForPrecondition,
-                message: "waits for ClusterInformation default spec.calicoVersion, which calico-node writes when it first starts".to_owned(),
-            };
-        }
-        let (from, to) = (CALICO_MINORS.start(), CALICO_MINORS.end());
-        Finding {
-            reason: Reason::CalicoVersionUnsupported,
-            message: format!(
-                "ClusterInformation default says Calico {}: the Windows agent's command line is known for v3.{from} to v3.{to}; upgrade \
-                 Calico, or run the agent yourself and set spec.nodeAgent.management to External",
-                found
-            ),
-        }
-    };
+    let release = release::of_agent(spec, observed);
     WorkloadPlan {
         standing: standing::node_agent(spec, observed),
         blocked: tigera::overlap(spec, observed)
             .or_else(|| waiting(App::NodeAgent, observed, calico, inputs))
-            .or_else(|| unknown.then(unsupported)),
-        version,
+            .or_else(|| unsupported(release.as_ref(), observed)),
+        version: release.map(|release| release.version),
         image: None,
         flags: Vec::new(),
         note: join([
             (spec.network.type_ == NetworkType::FlannelVxlan).then(|| UNTESTED.to_owned()),
             typha::note(observed),
+            release::note(spec, observed),
             tigera::note(spec, observed).map(str::to_owned),
         ]),
     }
+}
+
+/// A release whose command line is not known, or none that is known at all.
+fn unsupported(release: Option<&Release>, observed: &Observed) -> Option<Finding> {
+    let found = match release {
+        Some(release) if release.version.major == 3 && CALICO_MINORS.contains(&release.version.minor) => {
+            return None;
+        }
+        Some(release) => format!("{} {} is {}", release.object, release.field, release.version),
+        None => {
+            let information = observed.calico.cluster_information.as_ref();
+            let written = information.map_or("", |c| c.calico_version.as_str());
+            if written.is_empty() {
+                return Some(Finding {
+                    reason: Reason::WaitingForPrecondition,
+                    message: "waits for ClusterInformation default spec.calicoVersion, which calico-node writes when it first starts"
+                        .to_owned(),
+                });
+            }
+            format!("ClusterInformation default spec.calicoVersion is {written}")
+        }
+    };
+    let (from, to) = (CALICO_MINORS.start(), CALICO_MINORS.end());
+    Some(Finding {
+        reason: Reason::CalicoVersionUnsupported,
+        message: format!(
+            "{found}: the Windows agent's command line is known for Calico v3.{from} to v3.{to}; run such a release, or run the agent \
+             yourself and set spec.nodeAgent.management to External"
+        ),
+    })
 }
 
 /// Notes as one, if there are any.
@@ -168,16 +175,6 @@ fn waiting_for_network(
     (unfit && !exists).then(|| wait("waits for NetworkConfigured"))
 }
 
-fn calico_version(observed: &Observed) -> Option<Version> {
-    observed
-        .calico
-        .cluster_information
-        .as_ref()?
-        .calico_version
-        .parse()
-        .ok()
-}
-
 /// The lowest kubelet version of the Windows nodes, so that kube-proxy is nowhere newer than the kubelet;
 /// before the first node joins, the API server's.
 fn proxy_version(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Version> {
@@ -217,7 +214,7 @@ pub fn agent_workload(
     let form = calico::api::form(&observed.calico)?;
     Some(workload::node_agent::node_agent(
         &spec.node_agent,
-        &calico_version(observed)?,
+        &release::of_agent(spec, observed)?.version,
         form,
         around,
     ))

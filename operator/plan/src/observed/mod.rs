@@ -47,7 +47,7 @@ pub use reservations::Reservations;
 pub use spread::anywhere;
 pub use tigera::{InstallationFacts, TigeraStatusFacts};
 pub use typha::TyphaFacts;
-pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
+pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble, linux_agent};
 
 use crate::version::Version;
 
@@ -147,6 +147,8 @@ pub struct CalicoFacts {
     pub blocks: Filed<BlockFacts>,
     pub affinities: Filed<AffinityFacts>,
     pub cluster_information: Option<ClusterInformation>,
+    /// DaemonSets of Calico's agent on Linux nodes, and the release of each.
+    pub linux_agents: BTreeMap<Key, Version>,
     pub migrations: BTreeMap<String, MigrationFacts>,
     /// The form that each DaemonSet of calico-node on Linux nodes is told to use.
     pub api_groups: BTreeMap<Key, CalicoApi>,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{CalicoObject, first_line, items, number, text};
+use crate::version::Version;
 use ipnet::Ipv4Net;
 
 pub const WINDOWS_DATAPLANE: &str = "calicoNetwork.windowsDataplane";
@@ -32,6 +33,8 @@ pub struct InstallationFacts {
     pub linux_bpf: bool,
     /// `spec.calicoNetwork.mtu`, when it is set and not 0.
     pub mtu: Option<i32>,
+    /// `status.calicoVersion`, of Calico and not of Calico Enterprise.
+    pub calico_version: Option<Version>,
     /// There is a status: tigera/operator has taken it up.
     pub accepted: bool,
 }
@@ -52,6 +55,9 @@ impl InstallationFacts {
             windows_nodes: installation.pointer("/spec/windowsNodes").is_some(),
             linux_bpf: text(installation, "/spec/calicoNetwork/linuxDataplane") == "BPF",
             mtu: Some(number(installation, "/spec/calicoNetwork/mtu")).filter(|mtu| *mtu != 0),
+            calico_version: Some(text(installation, "/status/calicoVersion"))
+                .filter(|_| matches!(text(installation, "/status/variant"), "" | "Calico"))
+                .and_then(|version| version.parse().ok()),
             accepted: filled("/status"),
         }
     }

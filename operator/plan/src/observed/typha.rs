@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::workloads::{of_enterprise, version};
 use super::{items, text};
+use crate::version::Version;
 
 /// A Deployment `calico-typha`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -10,6 +12,8 @@ pub struct TyphaFacts {
     pub replicas: usize,
     /// It takes only clients with a certificate of its authority.
     pub tls: bool,
+    /// By the tag of its image.
+    pub version: Option<Version>,
 }
 
 impl TyphaFacts {
@@ -23,6 +27,10 @@ impl TyphaFacts {
         (replicas > 0).then_some(Self {
             replicas,
             tls: authority,
+            version: items(deployment, "/spec/template/spec/containers")
+                .map(|container| text(container, "/image"))
+                .filter(|image| image.contains("typha") && !of_enterprise(image))
+                .find_map(version),
         })
     }
 }
@@ -45,14 +53,15 @@ mod tests {
             typha(Value::Null, "x"),
             Some(TyphaFacts {
                 replicas: 1,
-                tls: false
+                ..TyphaFacts::default()
             })
         );
         assert_eq!(
             typha(json!(3), "TYPHA_CAFILE"),
             Some(TyphaFacts {
                 replicas: 3,
-                tls: true
+                tls: true,
+                version: None
             })
         );
     }

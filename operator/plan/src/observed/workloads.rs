@@ -32,7 +32,7 @@ pub struct DaemonSetFacts {
     /// The counts speak of the newest generation.
     pub current: bool,
     pub created: Option<Timestamp>,
-    /// By the tag of the image that gave it away.
+    /// By the tag of the image that gave it away, else of the first.
     pub version: Option<Version>,
 }
 
@@ -59,9 +59,30 @@ impl DaemonSetFacts {
             current: daemon_set.pointer("/status/observedGeneration")
                 == daemon_set.pointer("/metadata/generation"),
             created: time(daemon_set, "/metadata/creationTimestamp"),
-            version: by_image.and_then(|(_, image)| version(image)),
+            version: by_image
+                .map(|(_, image)| image)
+                .or_else(|| images(daemon_set).next())
+                .and_then(version),
         })
     }
+}
+
+/// Release of Calico's agent on Linux nodes, by the tag of its image. The container has this name in every manifest, chart and
+/// operator that installs it.
+pub fn linux_agent(daemon_set: &Value) -> Option<Version> {
+    if targets_windows(daemon_set) {
+        return None;
+    }
+    items(daemon_set, "/spec/template/spec/containers")
+        .filter(|container| text(container, "/name") == "calico-node")
+        .map(|container| text(container, "/image"))
+        .find(|image| !of_enterprise(image))
+        .and_then(version)
+}
+
+/// Calico Enterprise counts its releases on its own.
+pub fn of_enterprise(image: &str) -> bool {
+    image.contains("tigera/") || image.contains("cnx-")
 }
 
 fn targets_windows(daemon_set: &Value) -> bool {
@@ -232,7 +253,7 @@ fn meant_for(pod: &Value) -> &str {
 }
 
 /// `…/kube-proxy:v1.33.4-calico-hostprocess`.
-fn version(image: &str) -> Option<Version> {
+pub fn version(image: &str) -> Option<Version> {
     let tag = image.split('@').next()?.rsplit_once(':')?.1;
     let mut version: Version = tag.parse().ok()?;
     version.suffix = String::new();
@@ -314,6 +335,22 @@ mod tests {
         };
         assert!(DaemonSetFacts::read(&on(json!({"kubernetes.io/os": "windows"}))).is_some());
         assert!(DaemonSetFacts::read(&on(json!({"kubernetes.io/os": "linux"}))).is_none());
+    }
+
+    #[rstest]
+    #[case::upstream("quay.io/calico/node:v3.32.1", "linux", Some("v3.32.1"))]
+    #[case::rke2("rancher/hardened-calico:v3.30.3-build20251015", "linux", Some("v3.30.3"))]
+    #[case::mirror("hub.corp:5000/calico/node", "linux", None)]
+    #[case::digest("quay.io/calico/node:v3.32.1@sha256:00", "linux", Some("v3.32.1"))]
+    #[case::enterprise("quay.io/tigera/cnx-node:v3.22.0", "linux", None)]
+    #[case::windows("quay.io/calico/node-windows:v3.32.1", "windows", None)]
+    fn release_on_linux_nodes(#[case] image: &str, #[case] os: &str, #[case] expected: Option<&str>) {
+        let daemon_set = json!({"spec": {"template": {"spec": {
+            "nodeSelector": {labels::OS: os},
+            "containers": [{"name": "sidecar", "image": "x:v9.9.9"}, {"name": "calico-node", "image": image}],
+        }}}});
+        let found = linux_agent(&daemon_set).map(|version| version.to_string());
+        assert_eq!(found.as_deref(), expected);
     }
 
     #[rstest]

@@ -20,6 +20,7 @@ use crate::field::{Change, shown};
 use crate::node::{Setting, Table};
 use crate::observed::{App, Observed};
 use crate::platform::{self, PlatformPlan};
+use crate::release;
 use crate::standing::Standing;
 use crate::validate::Violation;
 
@@ -128,11 +129,12 @@ fn calico_status(config: &WindowsNodeConfig, observed: &Observed, plan: &Plan) -
             .map(|c| c.originals.clone())
             .unwrap_or_default()
     };
-    let version = observed
-        .calico
-        .cluster_information
-        .as_ref()
-        .map(|c| c.calico_version.clone());
+    let release = release::of_calico(observed).map(|release| release.version.to_string());
+    let written = || {
+        let information = observed.calico.cluster_information.as_ref()?;
+        Some(information.calico_version.clone())
+    };
+    let version = release.or_else(written);
     CalicoStatus {
         api: plan.calico.form,
         version: version.filter(|v| !v.is_empty()),

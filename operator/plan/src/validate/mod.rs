@@ -5,6 +5,7 @@ mod datastore;
 mod images;
 mod kube_proxy;
 mod network;
+mod node_agent;
 mod pods;
 
 use std::fmt;
@@ -52,6 +53,7 @@ pub fn validate<'a>(
     let mut found = network::violations(spec, observed);
     found.extend(datastore::violations(spec));
     found.extend(kube_proxy::violations(&spec.kube_proxy, observed));
+    found.extend(node_agent::violations(&spec.node_agent));
     found.extend(images::violations(spec));
     found.extend(pods::violations(spec));
     if found.is_empty() {

@@ -37,6 +37,8 @@ pub struct Surroundings {
     pub vni: i32,
     /// HNS network kube-proxy programs; empty where kube-proxy is the platform's.
     pub hns_network: String,
+    /// Do we run kube-proxy on Windows nodes? Else a Windows service of that name may be the platform's.
+    pub kube_proxy_is_ours: bool,
     /// HNS networks Felix may program, as a regular expression.
     pub hns_networks: &'static str,
     /// The CNI plugin, as tigera/operator names it: what is not `Calico` is left alone by Calico's scripts.

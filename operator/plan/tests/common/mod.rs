@@ -36,6 +36,7 @@ pub fn around(network: NetworkType) -> Surroundings {
             NetworkType::CloudProvider => "",
         }
         .into(),
+        kube_proxy_is_ours: true,
         hns_networks: match network {
             NetworkType::CalicoVxlan | NetworkType::CalicoBgp => "Calico.*",
             NetworkType::FlannelVxlan => "flannel.*",

@@ -13,7 +13,7 @@ use wn_plan::observed::{
     AffinityFacts, Announced, App, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config,
     DaemonSetFacts, Filed, InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed,
     OnNode, OwnKind, OwnObject, PodFacts, SandboxFailure, Source, SourceFacts, TigeraStatusFacts, TyphaFacts,
-    anywhere, api_group, cluster, endpoints, reservations,
+    anywhere, api_group, cluster, endpoints, linux_agent, reservations,
 };
 
 use super::Topic;
@@ -160,7 +160,9 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             let spread = set(&mut observed.anywhere, key.clone(), object.and_then(anywhere));
             let groups = &mut observed.calico.api_groups;
             let told = set(groups, key.clone(), object.and_then(api_group));
-            own(observed, OwnKind::DaemonSet, key, object) || facts || spread || told
+            let agents = &mut observed.calico.linux_agents;
+            let linux = set(agents, key.clone(), object.and_then(linux_agent));
+            own(observed, OwnKind::DaemonSet, key, object) || facts || spread || told || linux
         }
         Topic::ConfigMaps => own(observed, OwnKind::ConfigMap, key, object),
         Topic::Source(source) => set(

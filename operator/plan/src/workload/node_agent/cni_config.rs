@@ -65,7 +65,7 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
         "policies": policies(&around.service_cidrs),
         "capabilities": {"dns": true},
         "DNS": {"Nameservers": around.dns_servers, "Search": around.dns_search},
-        "log_level": log_level(spec.log_level),
+        "log_level": log_level(spec.log_level.unwrap_or_default()),
         "log_file_path": "c:/var/log/calico/cni/cni.log",
     });
     if around.network == NetworkType::CalicoVxlan {

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{
 };
 
 use wn_api::calico::CalicoApi;
-use wn_api::spec::{NetworkType, NodeAgent};
+use wn_api::spec::{NetworkType, NodeAgent, Resources};
 
 use super::cni_config::net_dir;
 use super::command_line::{CommandLines, in_image};
@@ -36,7 +36,7 @@ pub fn contents(
         cni: !super::policy_only(around.calico),
         etcd: etcd::mount(around),
     };
-    let mut containers = vec![agent.container("node", "node-service.ps1"), felix(&agent, lines)];
+    let mut containers = vec![node(&agent, lines), felix(&agent, lines)];
     if around.network == NetworkType::CalicoBgp {
         containers.push(agent.container("confd", "confd/confd-service.ps1"));
     }
@@ -48,11 +48,6 @@ pub fn contents(
             volumes: volumes(spec, false),
         };
     }
-    // Order matters: the first deletes what a manual install left, the second installs anew.
-    let uninstall = Container {
-        args: Some(vec![in_image("uninstall-calico.ps1")]),
-        ..init("uninstall-calico", spec, &images.node, env::uninstall())
-    };
     let mut install = Container {
         command: Some(lines.install_cni()),
         ..init(
@@ -66,8 +61,13 @@ pub fn contents(
         .volume_mounts
         .get_or_insert_default()
         .extend(etcd::mount(around));
+    // Order matters: the first deletes what a manual install left, the second installs anew.
+    let init_containers = uninstall(spec, images, lines, around)
+        .into_iter()
+        .chain([install])
+        .collect();
     Contents {
-        init_containers: vec![uninstall, install],
+        init_containers,
         containers,
         volumes: volumes(spec, true)
             .into_iter()
@@ -107,6 +107,41 @@ impl Agent<'_> {
     }
 }
 
+/// Removes what a manual install left: Calico's Windows services and CNI files, and the Windows service `kube-proxy`.
+/// That service may be the platform's where kube-proxy is not ours, and the script runs at each start of the pod: there a script that
+/// asks is not told the CNI plugin and keeps all but Calico's services, and one that does not ask is left out.
+fn uninstall(
+    spec: &NodeAgent,
+    images: &Images,
+    lines: CommandLines,
+    around: &Surroundings,
+) -> Option<Container> {
+    let env = match (around.kube_proxy_is_ours, lines.uninstall_asks_for_plugin()) {
+        (true, _) => env::uninstall(),
+        (false, true) => env::uninstall_services(),
+        (false, false) => return None,
+    };
+    Some(Container {
+        args: Some(vec![in_image("uninstall-calico.ps1")]),
+        ..init("uninstall-calico", spec, &images.node, env)
+    })
+}
+
+/// The hook is here and not, as upstream, on `felix`: a container that a liveness probe restarts runs its hook, and
+/// only the start-up, which is in this one, takes back what the hook sets. This one has no probe.
+fn node(agent: &Agent<'_>, lines: CommandLines) -> Container {
+    Container {
+        lifecycle: Some(Lifecycle {
+            pre_stop: Some(LifecycleHandler {
+                exec: Some(exec(lines.shutdown())),
+                ..LifecycleHandler::default()
+            }),
+            ..Lifecycle::default()
+        }),
+        ..agent.container("node", "node-service.ps1")
+    }
+}
+
 /// Only Felix can be asked how it is: `node` and `confd` have no health endpoint. Times are upstream's.
 fn felix(agent: &Agent<'_>, lines: CommandLines) -> Container {
     let probe = |command| Probe {
@@ -122,13 +157,6 @@ fn felix(agent: &Agent<'_>, lines: CommandLines) -> Container {
             ..probe(lines.felix_live())
         }),
         readiness_probe: Some(probe(lines.felix_ready())),
-        lifecycle: Some(Lifecycle {
-            pre_stop: Some(LifecycleHandler {
-                exec: Some(exec(lines.shutdown())),
-                ..LifecycleHandler::default()
-            }),
-            ..Lifecycle::default()
-        }),
         ..agent.container("felix", "felix-service.ps1")
     }
 }
@@ -146,8 +174,23 @@ fn container(name: &str, spec: &NodeAgent, image: &str, env: Vec<EnvVar>) -> Con
         image: Some(image.to_owned()),
         image_pull_policy: pull_policy(&spec.image),
         env: Some(env),
-        resources: spec.resources.as_ref().map(resources),
+        resources: Some(resources(
+            spec.resources.as_ref().unwrap_or(&default_resources(name)),
+        )),
         ..Container::default()
+    }
+}
+
+/// Together the 250m that Calico's manifests request for container calico-node, which does on Linux nodes what these three do.
+/// Init containers end before the others start, and need no more than those.
+fn default_resources(name: &str) -> Resources {
+    let cpu = match name {
+        "felix" => "150m",
+        _ => "50m",
+    };
+    Resources {
+        requests: [("cpu".to_owned(), cpu.to_owned())].into(),
+        ..Resources::default()
     }
 }
 

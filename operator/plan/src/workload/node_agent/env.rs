@@ -23,8 +23,14 @@ const CNI_PLUGIN: (&str, &str) = ("CNI_PLUGIN_TYPE", "Calico");
 /// The script stops and deletes the Windows services of a manual install, kube-proxy's too, and the old CNI files
 /// in the node's folders (`uninstall-calico-hpc.ps1`); `install-cni` writes them anew.
 pub fn uninstall() -> Vec<EnvVar> {
+    let mut all = vec![env(CNI_PLUGIN.0, CNI_PLUGIN.1)];
+    all.extend(uninstall_services());
+    all
+}
+
+/// Without the CNI plugin's type, a script that asks for it deletes Calico's services only.
+pub fn uninstall_services() -> Vec<EnvVar> {
     vec![
-        env(CNI_PLUGIN.0, CNI_PLUGIN.1),
         env("CNI_BIN_DIR", CNI_BIN_MOUNT),
         env("CNI_CONF_NAME", CNI_CONF_NAME),
         env("CNI_NET_DIR", CNI_NET_MOUNT),
@@ -60,6 +66,8 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
         env(CNI_PLUGIN.0, around.cni_plugin),
         env("WAIT_FOR_DATASTORE", "true"),
         env("CLUSTER_TYPE", cluster_type(around.network)),
+        // Else a start without any pool creates one, whose addresses may be another network's (`startup.go`).
+        env("NO_DEFAULT_POOLS", "true"),
         env("CALICO_DISABLE_FILE_LOGGING", "false"),
         env("CALICO_NETWORKING_BACKEND", backend(around.calico)),
     ];
@@ -74,7 +82,7 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
         field_env("NAMESPACE", "metadata.namespace"),
     ]);
     all.extend(etcd::client_env(around));
-    all.extend(log_levels(spec.log_level));
+    all.extend(spec.log_level.into_iter().flat_map(log_levels));
     all.extend(host_local(around));
     all.extend(typha(around));
     all.extend(vni(around));
@@ -87,8 +95,60 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
     }
     all.extend(api_server_env(around));
     all.extend(api_group(api));
+    all.extend(
+        spec.env
+            .iter()
+            .map(|variable| env(&variable.name, &variable.value)),
+    );
     all
 }
+
+/// Variables of the agent's containers that the operator or Calico's scripts set, or that contradict those.
+/// `spec.nodeAgent.env` may not name them.
+pub const MANAGED: &[&str] = &[
+    "BGP_LOGSEVERITYSCREEN",
+    "CALICO_API_GROUP",
+    "CALICO_CNI_SERVICE_ACCOUNT",
+    "CALICO_DISABLE_FILE_LOGGING",
+    // With NO_DEFAULT_POOLS these two end the start-up.
+    "CALICO_IPV4POOL_CIDR",
+    "CALICO_IPV6POOL_CIDR",
+    "CALICO_MANAGE_CNI",
+    "CALICO_NETWORKING_BACKEND",
+    "CALICO_NODENAME_FILE",
+    "CALICO_STARTUP_LOGLEVEL",
+    "CLUSTER_TYPE",
+    "CNI_IPAM_TYPE",
+    "CNI_PLUGIN_TYPE",
+    "CONTAINER_SANDBOX_MOUNT_POINT",
+    "DATASTORE_TYPE",
+    "ETCD_CA_CERT_FILE",
+    "ETCD_CERT_FILE",
+    "ETCD_ENDPOINTS",
+    "ETCD_KEY_FILE",
+    "FELIX_DEFAULTENDPOINTTOHOSTACTION",
+    "FELIX_FELIXHOSTNAME",
+    "FELIX_HEALTHENABLED",
+    "FELIX_IPV6SUPPORT",
+    "FELIX_LOGSEVERITYSCREEN",
+    "FELIX_ROUTESOURCE",
+    "FELIX_TYPHAK8SNAMESPACE",
+    "FELIX_TYPHAK8SSERVICENAME",
+    "FELIX_VXLANVNI",
+    "IP",
+    "IP6",
+    "KUBECONFIG",
+    "KUBERNETES_SERVICE_HOST",
+    "KUBERNETES_SERVICE_PORT",
+    "KUBE_NETWORK",
+    "NAMESPACE",
+    "NODENAME",
+    "NO_DEFAULT_POOLS",
+    "USE_POD_CIDR",
+    "VXLAN_ADAPTER",
+    "VXLAN_VNI",
+    "WAIT_FOR_DATASTORE",
+];
 
 /// `config-hpc.ps1` takes the second from the first, and for none of them calico-ipam.
 fn host_local(around: &Surroundings) -> Vec<EnvVar> {
@@ -150,7 +210,7 @@ fn cluster_type(network: NetworkType) -> &'static str {
     }
 }
 
-/// Felix, the start-up and confd each have a variable of their own.
+/// Felix, the start-up and confd each have a variable of their own. Felix' wins over FelixConfiguration, so it is not set unasked.
 fn log_levels(level: LogLevel) -> [EnvVar; 3] {
     let name = match level {
         LogLevel::Debug => "debug",

@@ -22,6 +22,7 @@ use command_line::CommandLines;
 
 pub use cni_config::net_dir;
 pub use containers::bin_dir;
+pub use env::MANAGED as MANAGED_ENV;
 
 /// tigera/operator's default registry changed with v3.30 (`pkg/components/images.go`).
 const FIRST_ON_QUAY: (u32, u32) = (3, 30);
