@@ -18,7 +18,7 @@ use crate::metrics::{Metrics, Pass};
 use crate::nodes::{self, Writer};
 use crate::reconcile::reconcile;
 use crate::report::report;
-use crate::world::{Apis, Watches, World};
+use crate::world::{Apis, Watches, World, verify};
 
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let metrics = Metrics::new();
@@ -42,8 +42,10 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         events.clone(),
         metrics.clone(),
     ));
+    let apis = Apis::new(client, &settings.namespace);
+    let verifying = tokio::spawn(verify(apis.clone(), world.clone()));
     let context = Context {
-        apis: Apis::new(client, &settings.namespace),
+        apis,
         events,
         metrics,
         nodes: writer,
@@ -60,6 +62,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     tokio::select! {
         () = reconcile_for_ever(context) => {}
         _ = marking => anyhow::bail!("the task that marks nodes failed"),
+        _ = verifying => anyhow::bail!("the task that looks at pods without a sandbox failed"),
         served = server => served.context("the HTTP server's task failed")??,
         _ = terminate.recv() => info!("SIGTERM: stopping"),
         _ = interrupt.recv() => info!("SIGINT: stopping"),

@@ -4,6 +4,7 @@
 //! write, arriving late on a watch, changes nothing and wakes nobody.
 
 mod apis;
+mod claims;
 mod seen;
 mod sinks;
 mod topic;
@@ -21,12 +22,15 @@ use wn_plan::observed::{EtcdFacts, Key, Observed, SandboxFailure};
 use sinks::{Fact, Touched};
 
 pub use apis::Apis;
+pub use claims::verify;
 pub use topic::Topic;
 pub use watch::Watches;
 
 pub struct World {
     inner: Mutex<Inner>,
     changed: Notify,
+    /// An Event claims that a sandbox failed.
+    claimed: Notify,
 }
 
 #[derive(Default)]
@@ -72,6 +76,7 @@ impl World {
                 ..Inner::default()
             }),
             changed: Notify::new(),
+            claimed: Notify::new(),
         }
     }
 
@@ -116,6 +121,7 @@ impl World {
     pub fn expire(&self, now: Timestamp) {
         let mut inner = self.lock();
         let old = |f: &&SandboxFailure| f.last + SANDBOX_WINDOW <= now;
+        inner.observed.claims.retain(|_, f| !old(&&*f));
         let failures = &inner.observed.failures;
         if !failures.values().any(|f| old(&f)) {
             return;
@@ -127,6 +133,20 @@ impl World {
             .collect();
         for key in keys {
             inner.observed.failures.remove(&key);
+        }
+    }
+
+    /// Resolves when something was claimed since it last did.
+    async fn claimed(&self) {
+        self.claimed.notified().await;
+    }
+
+    /// Takes in whether the pod of a failure bears it out.
+    fn decided(&self, key: &Key, failure: &SandboxFailure, borne_out: bool) {
+        let mut inner = self.lock();
+        let touched = sinks::decided(&mut inner.observed, key, failure, borne_out);
+        if inner.note(touched) {
+            self.changed.notify_one();
         }
     }
 
@@ -157,6 +177,9 @@ impl World {
         let touched = into(&mut inner.observed, &key);
         if inner.note(touched) {
             self.changed.notify_one();
+        }
+        if topic == Topic::Failures {
+            self.claimed.notify_one();
         }
     }
 
