@@ -212,7 +212,11 @@ proptest! {
         objects in prop::collection::vec((select(topics()), select(vec!["win-0", "default"]), object()), 1..12),
         network in select(vec!["CalicoVXLAN", "CalicoBGP", "FlannelVXLAN", "StaticRoutes", "CloudProvider"]),
     ) {
-        let mut observed = Observed { namespace: "operator".to_owned(), ..Observed::default() };
+        let mut observed = Observed {
+            namespace: "operator".to_owned(),
+            kubernetes: "v1.33.4".parse().ok(),
+            ..Observed::default()
+        };
         observed.nodes.insert("win-0".to_owned(), wn_plan::observed::NodeFacts::default());
         for (topic, name, object) in &objects {
             let key = (String::new(), (*name).to_owned());
