@@ -33,6 +33,15 @@ Everything is judged from the API, and some of what happens on a node leaves no 
   annotation `windowsnode.dev/hns-network` from the Node, and the operator writes it anew.
 - **Traffic**: firewalls, routes and switches between the nodes, and rules in HNS that are there and do not work.
 
+## What an Event proves
+
+An Event `FailedCreatePodSandBox` counts only if it has the form the kubelet gives it (`source.component`, `reportingComponent` and
+the two names of the node agree), and the API server bears it out: there is a pod of that uid, bound to that node, neither finished nor
+being deleted, and without a sandbox. It is over ten seconds after the pod runs, and ten minutes after the last such Event. The API
+server does not say who wrote an Event, so this trust is left: whoever may create Events, and has a pod on the node that waits for
+something else than its network (a volume, say), can make the node *Failing*; with `spec.readiness.taint: Continuous` that keeps other
+pods off it. Where tenants are not to be trusted with that, take `create` on `events` from their roles, or use `Startup`.
+
 ";
 
 fn rendered() -> String {

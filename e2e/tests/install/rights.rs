@@ -13,6 +13,7 @@ use wn_api::names::{flannel, kube_proxy, node_agent};
 use wn_e2e::control_plane::{AuditEvent, CalicoApi, Cluster, ClusterOptions, Neighbour};
 use wn_e2e::objects::text;
 use wn_e2e::operator::{NAME, Operator, USER};
+use wn_e2e::simulator::{Mishap, words};
 use wn_e2e::stage::{SINGLETON, Stage, minimal};
 
 use crate::{kubectl, stage_on};
@@ -198,6 +199,14 @@ async fn workload_life(stage: &Stage) -> Result<()> {
     let mut tainting = minimal("CalicoVXLAN");
     tainting["readiness"] = json!({"taint": "Continuous"});
     stage.apply(tainting).await?;
+    stage.ready().await?;
+    // The pod that an Event names is looked at.
+    let failing = stage
+        .simulator
+        .befall("windows-0", &Mishap::Sandbox(words::MUTEX))
+        .await?;
+    stage.condition("NodesReady", "False", "NodesNotReady").await?;
+    failing.run().await?;
     stage.ready().await?;
     let maps = [node_agent::CONFIG_MAP, kube_proxy::CONFIG_MAP];
     for map in [maps[0], maps[0], maps[1]] {

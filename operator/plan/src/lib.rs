@@ -24,6 +24,7 @@ pub mod standing;
 pub mod status;
 pub mod tigera;
 mod typha;
+pub mod unread;
 pub mod validate;
 pub mod version;
 pub mod workload;

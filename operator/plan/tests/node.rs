@@ -140,6 +140,7 @@ impl World {
         let failure = SandboxFailure {
             node: NODE.into(),
             pod: "default/web".into(),
+            uid: "u".into(),
             message: message.into(),
             last: at(last),
         };
@@ -1104,6 +1105,7 @@ fn the_status_stays_small(#[case] yaml: &str) {
             SandboxFailure {
                 node: name.clone(),
                 pod: format!("default/{name}"),
+                uid: "u".into(),
                 message: "\"x\"".repeat(60),
                 last: cluster.now + SignedDuration::from_secs(1),
             },

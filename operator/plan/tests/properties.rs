@@ -6,6 +6,7 @@ mod common;
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Map, Value, json};
 use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
 use wn_api::spec::NetworkType;
@@ -13,6 +14,14 @@ use wn_plan::calico::Action;
 use wn_plan::observed::CalicoObject;
 
 use common::*;
+
+/// What failed once is tried first ever after: commit the file that appears beside this one.
+fn persisted() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    }
+}
 
 /// How a field came to be: by a plain update, a known reconciler's update, or a server-side apply.
 #[derive(Clone, Debug)]
@@ -209,7 +218,7 @@ fn switch(cluster: &mut Cluster) {
 const BEFORE_ANY_DEADLINE: i64 = 100;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(persisted())]
 
     #[test]
     fn the_same_cluster_gives_the_same_plan(cluster in clusters()) {
@@ -332,7 +341,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(persisted())]
 
     /// Whatever is stored: values of other types, of other sizes, of nonsense.
     #[test]

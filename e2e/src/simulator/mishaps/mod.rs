@@ -170,9 +170,11 @@ impl Simulator {
             Mishap::Borrowed(borrower) => Place::of(client, node).await?.borrowed(borrower).await,
             Mishap::OwnVni(vni) => Place::of(client, node).await?.own_vni(*vni).await,
             Mishap::Sandbox(said) => {
-                sandbox::failed(client, node, "web-0", *said, SignedDuration::ZERO).await
+                return sandbox::failed(client, node, "web-0", *said, SignedDuration::ZERO).await;
             }
-            Mishap::SandboxBefore(said, ago) => sandbox::failed(client, node, "web-0", *said, *ago).await,
+            Mishap::SandboxBefore(said, ago) => {
+                return sandbox::failed(client, node, "web-0", *said, *ago).await;
+            }
         };
         Ok(vec![one?])
     }

@@ -50,7 +50,7 @@ pub fn skew(view: &View) -> Vec<Finding> {
         return Vec::new();
     };
     let newer = kubelet.minor > server.minor;
-    let older = kubelet.minor + OLDEST_SKEW < server.minor;
+    let older = kubelet.minor.saturating_add(OLDEST_SKEW) < server.minor;
     let said = || {
         let how = if newer {
             "newer than"

@@ -9,7 +9,7 @@ use wn_api::calico::WINDOWS_RESERVED_HANDLE;
 
 use super::filed::OnNode;
 use super::reservations::{self, Reservations};
-use super::{flag, items, text};
+use super::{flag, items, parse_time, text};
 
 /// A block of addresses of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -150,7 +150,7 @@ impl OnNode for AffinityFacts {
 fn go_time(text: &str) -> Option<Timestamp> {
     let (date, rest) = text.split_once(' ')?;
     let time = rest.split(' ').next()?;
-    format!("{date}T{time}Z").parse().ok()
+    parse_time(&format!("{date}T{time}Z"))
 }
 
 /// Tunnel addresses and released, cooling addresses are no pod's (calico-node `secondary.type`).

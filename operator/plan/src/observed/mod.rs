@@ -49,6 +49,7 @@ pub use tigera::{InstallationFacts, TigeraStatusFacts};
 pub use typha::TyphaFacts;
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble, linux_agent};
 
+use crate::unread::Unread;
 use crate::version::Version;
 
 /// `namespace/name`; the namespace is empty for cluster-scoped objects.
@@ -69,6 +70,8 @@ pub enum Config {
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     pub config: Option<Config>,
+    /// What cannot be read.
+    pub unread: Vec<Unread>,
     /// Namespace the operator and its DaemonSets live in.
     pub namespace: String,
     pub kubernetes: Option<Version>,
@@ -78,6 +81,8 @@ pub struct Observed {
     pub pods: Filed<PodFacts>,
     /// Pods whose sandbox could not be made on Windows nodes of late.
     pub failures: Filed<SandboxFailure>,
+    /// Events that say so of a pod that was not looked at yet. Nothing is decided on them.
+    pub claims: BTreeMap<Key, SandboxFailure>,
     pub daemon_sets: BTreeMap<Key, DaemonSetFacts>,
     /// DaemonSets that do not say for which operating system they are, and whether they tolerate every taint.
     pub anywhere: BTreeMap<Key, bool>,
@@ -245,7 +250,17 @@ fn items<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value>
 
 /// A time at a JSON pointer.
 fn time(value: &Value, pointer: &str) -> Option<Timestamp> {
-    value.pointer(pointer)?.as_str()?.parse().ok()
+    parse_time(value.pointer(pointer)?.as_str()?)
+}
+
+/// Times of the cluster are taken from 1970 to the end of 9998 only (seconds of Unix time). jiff ends with the year 9999
+/// and its `+` panics beyond it; what is added to such a time, months at most, stays within.
+const TIMES: std::ops::Range<i64> = 0..253_370_764_800;
+
+/// A time as an object of the cluster tells it; anybody may have written it.
+fn parse_time(text: &str) -> Option<Timestamp> {
+    let time: Timestamp = text.parse().ok()?;
+    TIMES.contains(&time.as_second()).then_some(time)
 }
 
 /// One bounded line: a message in a status must not grow with what a container printed.

@@ -215,6 +215,17 @@ impl NodeFacts {
         }
     }
 
+    /// With every time that is still to come set to now.
+    #[must_use]
+    pub fn not_after(mut self, now: Timestamp) -> Self {
+        self.created = self.created.map(|at| at.min(now));
+        self.rebooted = self.rebooted.map(|at| at.min(now));
+        if let Some(said) = &mut self.said {
+            said.since = said.since.map(|at| at.min(now));
+        }
+        self
+    }
+
     /// The facts as a successor of earlier ones: a boot id that changed is a reboot.
     #[must_use]
     pub fn after(mut self, earlier: &Self, now: Timestamp) -> Self {

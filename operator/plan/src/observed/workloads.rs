@@ -236,6 +236,22 @@ impl PodFacts {
     }
 }
 
+impl PodFacts {
+    /// With every time that is still to come set to now: a node's clock may be wrong, and so may the writer of a status.
+    #[must_use]
+    pub fn not_after(mut self, now: Timestamp) -> Self {
+        for time in [
+            &mut self.created,
+            &mut self.turned,
+            &mut self.started,
+            &mut self.crashed,
+        ] {
+            *time = time.map(|at| at.min(now));
+        }
+        self
+    }
+}
+
 impl OnNode for PodFacts {
     fn node(&self) -> &str {
         &self.node

@@ -36,7 +36,7 @@ fn version(spec: &KubeProxy, observed: &Observed) -> Vec<Violation> {
             PATH,
             format!("{version} is newer than the API server ({server}): {rule}"),
         )]
-    } else if version.major != server.major || version.minor + OLDEST < server.minor {
+    } else if version.major != server.major || version.minor.saturating_add(OLDEST) < server.minor {
         vec![Violation::new(
             PATH,
             format!("{version} is too old for the API server ({server}): {rule}"),

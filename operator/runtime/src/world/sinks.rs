@@ -96,8 +96,8 @@ pub fn take_fact(observed: &mut Observed, key: &Key, fact: Fact) -> Touched {
     match fact {
         Fact::Node(facts) => node(observed, key.1.clone(), *facts),
         Fact::Linux(fact) => Touched::plan(set(&mut observed.linux, key.1.clone(), fact.map(|f| *f))),
-        Fact::Pod(fact) => pod(observed, key, fact),
-        Fact::Failure(fact) => file(&mut observed.failures, key, fact, |_| ()),
+        Fact::Pod(fact) => pod(observed, key, fact.map(|f| f.not_after(Timestamp::now()))),
+        Fact::Failure(fact) => failure(observed, key, fact),
         Fact::Block(fact) => {
             let changes = observed.calico.nat_changes();
             let reserved = &observed.calico.reservations;
@@ -118,7 +118,10 @@ pub fn keys(topic: Topic, observed: &Observed) -> Vec<Key> {
     }
     match topic {
         Topic::Pods => all(&observed.pods),
-        Topic::Failures => all(&observed.failures),
+        Topic::Failures => {
+            let claims = observed.claims.keys().cloned();
+            claims.chain(all(&observed.failures)).collect()
+        }
         Topic::Blocks => all(&observed.calico.blocks),
         Topic::Affinities => all(&observed.calico.affinities),
         Topic::HostEndpoints => {
@@ -267,6 +270,7 @@ fn announced(observed: &mut Observed, name: String, object: Option<&Value>) -> T
 
 /// A Node. Most of what changes about it is its own matter: only some fields bear on the plan.
 fn node(observed: &mut Observed, name: String, facts: NodeFacts) -> Touched {
+    let facts = facts.not_after(Timestamp::now());
     let (facts, plan) = match observed.nodes.get(&name) {
         Some(known) => {
             let facts = facts.after(known, Timestamp::now());
@@ -283,6 +287,37 @@ fn node(observed: &mut Observed, name: String, facts: NodeFacts) -> Touched {
         plan,
         nodes: vec![name],
     }
+}
+
+/// A failed sandbox is a claim until its pod was looked at, see `claims`.
+fn failure(observed: &mut Observed, key: &Key, fact: Option<SandboxFailure>) -> Touched {
+    observed.claims.remove(key);
+    let now = Timestamp::now();
+    let fact = fact.map(|f| SandboxFailure {
+        last: f.last.min(now),
+        ..f
+    });
+    let known = observed.failures.get(key);
+    let proven = fact.filter(|f| {
+        let proven = known.is_some_and(|known| known.is_of_same_pod(f));
+        if !proven {
+            observed.claims.insert(key.clone(), f.clone());
+        }
+        proven
+    });
+    file(&mut observed.failures, key, proven, |_| ())
+}
+
+/// Whether the pod of a claim, or of a failure that was one, bears it out.
+pub fn decided(observed: &mut Observed, key: &Key, failure: &SandboxFailure, borne_out: bool) -> Touched {
+    let claimed = observed.claims.get(key);
+    let known = claimed.or_else(|| observed.failures.get(key));
+    // Of an Event that was about something else before.
+    let Some(known) = known.filter(|known| known.is_of_same_pod(failure)).cloned() else {
+        return Touched::default();
+    };
+    observed.claims.remove(key);
+    file(&mut observed.failures, key, borne_out.then_some(known), |_| ())
 }
 
 /// A pod. On the plan it bears only as the first or last of Calico's agent in its namespace: who of two operators may run
@@ -421,3 +456,7 @@ fn source_facts(source: Source, object: &Value) -> SourceFacts {
 #[cfg(test)]
 #[path = "sinks_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "hostile_tests.rs"]
+mod hostile;

@@ -82,19 +82,25 @@ pub fn key(prefix: &str, kind: ConfigKind, name: &str) -> String {
     }
 }
 
-/// The object in the shape the Kubernetes API has it in, with what etcd alone tells of it.
+/// The object in the shape the Kubernetes API has it in, with what etcd alone tells of it. An error when the value is not
+/// a JSON object, or its metadata are none: Calico writes no such thing.
 pub fn object(topic: Topic, name: &str, kv: &KeyValue) -> serde_json::Result<Value> {
-    let value: Value = serde_json::from_slice(&kv.value)?;
+    let value: Map<String, Value> = serde_json::from_slice(&kv.value)?;
+    let spec_of = |spec: Map<_, _>| Map::from_iter([("spec".to_owned(), Value::Object(spec))]);
     let mut object = match topic {
-        Topic::Calico(ConfigKind::IpamConfiguration) => json!({ "spec": ipam_config(&value) }),
-        Topic::Blocks => json!({ "spec": value }),
-        Topic::Affinities => json!({ "spec": affinity(name, &value) }),
+        Topic::Calico(ConfigKind::IpamConfiguration) => spec_of(ipam_config(value)),
+        Topic::Blocks => spec_of(value),
+        Topic::Affinities => spec_of(affinity(name, value)),
         _ => value,
     };
-    object["metadata"]["name"] = json!(name);
-    object["metadata"]["resourceVersion"] = json!(kv.mod_revision.to_string());
-    object["etcd"] = json!({ "version": kv.version });
-    Ok(object)
+    let metadata = object.remove("metadata").filter(|m| !m.is_null());
+    let metadata = metadata.unwrap_or_else(|| json!({}));
+    let mut metadata: Map<String, Value> = serde_json::from_value(metadata)?;
+    metadata.insert("name".to_owned(), json!(name));
+    metadata.insert("resourceVersion".to_owned(), json!(kv.mod_revision.to_string()));
+    object.insert("metadata".to_owned(), Value::Object(metadata));
+    object.insert("etcd".to_owned(), json!({ "version": kv.version }));
+    Ok(Value::Object(object))
 }
 
 /// Names of IPAM's switches: the API's, and those in etcd. The other fields are called the same.
@@ -103,21 +109,19 @@ const SWITCHES: [(&str, &str); 2] = [
     ("autoAllocateBlocks", "auto_allocate_blocks"),
 ];
 
-fn ipam_config(value: &Value) -> Value {
-    let mut spec: Map<_, _> = value.as_object().cloned().unwrap_or_default();
+fn ipam_config(mut spec: Map<String, Value>) -> Map<String, Value> {
     for (name, stored) in SWITCHES {
         // Go leaves out what is false.
         let on = spec.remove(stored).unwrap_or(Value::Bool(false));
         spec.insert(name.to_owned(), on);
     }
-    Value::Object(spec)
+    spec
 }
 
-fn affinity(name: &str, value: &Value) -> Value {
+fn affinity(name: &str, mut spec: Map<String, Value>) -> Map<String, Value> {
     let (node, block) = name.split_once('/').unwrap_or_default();
-    let mut spec = value.clone();
-    spec["node"] = json!(node);
-    spec["cidr"] = json!(block.replacen('-', "/", 1));
+    spec.insert("node".to_owned(), json!(node));
+    spec.insert("cidr".to_owned(), json!(block.replacen('-', "/", 1)));
     spec
 }
 

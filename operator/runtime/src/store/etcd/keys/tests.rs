@@ -1,5 +1,8 @@
 //! Against keys and values as Calico v3.32.1 wrote them into etcd 3.6.
 
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+use rstest::rstest;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use wn_plan::observed::{AffinityFacts, Announced, BlockFacts, CalicoObject, ClusterInformation};
@@ -259,4 +262,65 @@ fn creates_what_calico_would() {
         felix.ends_with(r#""spec":{"ipipEnabled":false,"vxlanEnabled":true}}"#),
         "{felix}"
     );
+}
+
+/// Whoever may write to etcd may write anything: it is refused, or read, and nothing else happens.
+#[rstest]
+#[case::a_text(r#""text""#)]
+#[case::a_number("7")]
+#[case::a_list("[{}]")]
+#[case::nothing("null")]
+#[case::metadata_of_a_number(r#"{"metadata":7,"spec":{}}"#)]
+#[case::metadata_of_a_list(r#"{"metadata":[],"spec":{}}"#)]
+#[case::no_json("{")]
+fn what_is_no_object_is_refused(#[case] value: &str) {
+    let kv = KeyValue {
+        value: value.into(),
+        ..KeyValue::default()
+    };
+    for topic in TOPICS {
+        let read = object(topic, "win-0/10.0.0.0-26", &kv);
+        let metadata_count = !matches!(
+            topic,
+            Topic::Blocks | Topic::Affinities | Topic::Calico(ConfigKind::IpamConfiguration)
+        );
+        assert!(
+            read.is_err() || (!metadata_count && value.starts_with('{')),
+            "{topic:?}: {read:?}"
+        );
+    }
+}
+
+fn persisted() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(persisted())]
+
+    #[test]
+    fn any_key_and_value_are_read_or_refused(
+        name in prop_oneof![Just("10.0.0.0-26".to_owned()), any::<String>()],
+        value in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..40),
+            "[{}\\[\\]:,\"0-9a-z ]{0,40}".prop_map(String::into_bytes),
+            Just(br#"{"spec":{"a":{"b":[1,2]}},"metadata":{"name":"x"}}"#.to_vec()),
+        ],
+        field in prop_oneof![Just("spec".to_owned()), any::<String>()],
+    ) {
+        let kv = KeyValue { value: value.clone(), ..KeyValue::default() };
+        for topic in TOPICS {
+            let _ = place(PREFIX, &format!("{PREFIX}{BLOCKS}{name}"));
+            let _ = place(&name, &String::from_utf8_lossy(&value));
+            let _ = object(topic, &name, &kv);
+        }
+        let set = json!({"a": 1});
+        let fields = vec![(field.as_str(), Some(&set)), ("vxlanMode", None)];
+        for kind in [ConfigKind::IpamConfiguration, ConfigKind::IpPool] {
+            let _ = edit(kind, &String::from_utf8_lossy(&value), &fields);
+        }
+    }
 }
