@@ -7,6 +7,8 @@ mod cli;
 mod context;
 mod error;
 mod events;
+#[cfg(test)]
+mod fake;
 mod finalize;
 mod http;
 mod metrics;
@@ -14,10 +16,13 @@ mod nodes;
 mod observe;
 mod reconcile;
 mod report;
+#[cfg(test)]
+mod requests;
 mod run;
 mod status_writer;
 mod store;
 mod telemetry;
+mod uninstall;
 mod world;
 
 pub use cli::main;

@@ -19,17 +19,22 @@ pub async fn reconcile(context: &Context) -> Result<Next, Error> {
         nodes::forget(context);
         return Ok(Next::Wait);
     };
-    let config = match config {
-        Config::Readable(config) => config,
-        Config::Unreadable { generation, message } => {
-            nodes::forget(context);
-            return report::unreadable(context, generation, &message, now).await;
-        }
-    };
-    if config.metadata.deletion_timestamp.is_some() {
+    let object = config.object();
+    // What was found out about one object says nothing of another one of its name.
+    if context.remember(|m| m.outcome.as_ref().is_some_and(|o| o.uid != object.metadata.uid)) {
+        nodes::forget(context);
+    }
+    if object.metadata.deletion_timestamp.is_some() {
         nodes::forget(context);
         return finalize::finalize(context, &config, now).await;
     }
+    let config = match config {
+        Config::Readable(config) => config,
+        Config::Unreadable(unreadable) => {
+            nodes::forget(context);
+            return report::unreadable(context, &unreadable, now).await;
+        }
+    };
     let plan = match plan(context, &config, now) {
         Ok(plan) => plan,
         Err(violations) => {

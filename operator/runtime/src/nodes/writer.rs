@@ -40,10 +40,12 @@ struct Queue {
     busy: BTreeSet<String>,
     /// The API server pushed back.
     paused: bool,
+    /// How often all wishes were taken back: one of an earlier time is not tried again.
+    cleared: u64,
 }
 
 impl Queue {
-    fn next(&mut self) -> Option<(String, Marks)> {
+    fn next(&mut self) -> Option<(u64, String, Marks)> {
         if self.paused {
             return None;
         }
@@ -53,7 +55,8 @@ impl Queue {
             .find(|node| !self.busy.contains(*node))?
             .clone();
         self.busy.insert(node.clone());
-        self.wishes.remove_entry(&node)
+        let (node, marks) = self.wishes.remove_entry(&node)?;
+        Some((self.cleared, node, marks))
     }
 }
 
@@ -93,8 +96,11 @@ impl Writer {
         }
     }
 
+    /// Takes all wishes back. Of one under way the request still ends (see `rest`), and it is not tried again.
     pub fn clear(&self) {
-        self.lock().wishes.clear();
+        let mut queue = self.lock();
+        queue.wishes.clear();
+        queue.cleared += 1;
     }
 
     /// Resolves when no write is under way.
@@ -121,7 +127,7 @@ impl Writer {
         loop {
             let wishes = futures::stream::iter(std::iter::from_fn(|| self.lock().next()));
             let pause = wishes
-                .map(|(node, marks)| self.one(&means, node, marks))
+                .map(|(wished, node, marks)| self.one(&means, wished, node, marks))
                 .buffer_unordered(CONCURRENCY)
                 .fold(None, async |longest: Option<Duration>, pause| longest.max(pause))
                 .await;
@@ -134,12 +140,13 @@ impl Writer {
     }
 
     /// Writes one; says how long all wait when it is to be tried again.
-    async fn one(&self, means: &Means, node: String, marks: Marks) -> Option<Duration> {
+    async fn one(&self, means: &Means, wished: u64, node: String, marks: Marks) -> Option<Duration> {
         let outcome = write(means, &node, &marks).await;
         let mut queue = self.lock();
         queue.busy.remove(&node);
         match outcome {
             Outcome::Done => None,
+            Outcome::Again(_) if queue.cleared != wished => None,
             Outcome::Again(pause) => {
                 queue.paused |= pause > Duration::ZERO;
                 // A newer wish wins.
