@@ -149,6 +149,7 @@ fn the_schema_is_closed() {
     assert_eq!(
         found,
         [
+            ".spec.calico.originals.values[].previous",
             ".status.calico.originals[].applied",
             ".status.calico.originals[].previous"
         ]

@@ -61,6 +61,15 @@ const HELM: Recipe = Recipe {
     cold: "2 minutes",
 };
 
+/// What Flux, Argo CD and Helm wait for.
+const KSTATUS: Recipe = Recipe {
+    module: "kstatus",
+    versioned_by: "sigs.k8s.io/cli-utils",
+    packages: &["."],
+    programs: &["kstatus"],
+    cold: "half a minute",
+};
+
 /// Paths of the built programs.
 #[derive(Clone, Debug)]
 pub struct Binaries {
@@ -71,6 +80,7 @@ pub struct Binaries {
     pub kubectl: PathBuf,
     pub kwok: PathBuf,
     pub helm: PathBuf,
+    pub kstatus: PathBuf,
     /// As in `go.mod`, with the `v`: what `kubectl version` and simulated kubelets report.
     pub kubernetes_version: String,
 }
@@ -82,6 +92,7 @@ impl Binaries {
         let kubernetes = ensure_module(&KUBERNETES, progress)?;
         let kwok = ensure_module(&KWOK, progress)?;
         let helm = ensure_module(&HELM, progress)?;
+        let kstatus = ensure_module(&KSTATUS, progress)?;
         Ok(Self {
             etcd: etcd.join("etcd"),
             kube_apiserver: kubernetes.join("kube-apiserver"),
@@ -90,6 +101,7 @@ impl Binaries {
             kubectl: kubernetes.join("kubectl"),
             kwok: kwok.join("kwok"),
             helm: helm.join("helm"),
+            kstatus: kstatus.join("kstatus"),
             kubernetes_version: Self::kubernetes_version()?,
         })
     }

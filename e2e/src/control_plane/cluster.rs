@@ -12,6 +12,7 @@ use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::api::PostParams;
 use kube::{Api, Client};
+use serde_json::Value;
 
 use super::audit::{AuditLog, AuditTail};
 use super::binaries::Binaries;
@@ -174,6 +175,19 @@ impl Cluster {
 
     pub async fn helm(&self, args: &[&str]) -> Result<String> {
         commands::run(&self.binaries.helm, self.kubeconfig(), self.state.path(), args).await
+    }
+
+    /// The status that kstatus computes for an object: `InProgress`, `Current`, `Failed` or `Terminating`.
+    pub async fn kstatus(&self, object: &Value) -> Result<String> {
+        let object = object.to_string();
+        let said = commands::run(
+            &self.binaries.kstatus,
+            self.kubeconfig(),
+            self.state.path(),
+            &[&object],
+        )
+        .await?;
+        Ok(said.trim().to_owned())
     }
 
     /// A kubeconfig with a token of that ServiceAccount, and so with its rights and no others.

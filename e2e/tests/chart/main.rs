@@ -47,9 +47,22 @@ fn template_of(chart: &Path, release: &str, args: &[&str]) -> Result<Output> {
     helm(&[&["template", release, &chart, "--namespace", NAME], args].concat())
 }
 
-/// The objects of a release named as in the documentation.
+/// The objects of a release named as in the documentation, without those of its hooks.
 fn render(args: &[&str]) -> Result<Vec<Value>> {
-    objects(&template_of(&chart(), NAME, args)?)
+    let mut all = objects(&template_of(&chart(), NAME, args)?)?;
+    all.retain(|object| !is_hook(object));
+    Ok(all)
+}
+
+fn is_hook(object: &Value) -> bool {
+    object["metadata"]["annotations"].get("helm.sh/hook").is_some()
+}
+
+/// The objects that helm makes only while it uninstalls.
+fn hooks(args: &[&str]) -> Result<Vec<Value>> {
+    let mut all = objects(&template_of(&chart(), NAME, args)?)?;
+    all.retain(is_hook);
+    Ok(all)
 }
 
 fn objects(output: &Output) -> Result<Vec<Value>> {
@@ -219,7 +232,10 @@ fn package_holds_all_that_the_checkout_renders() -> Result<()> {
         String::from_utf8_lossy(&output.stderr)
     );
     let package = directory.join(format!("{NAME}-{}.tgz", env!("CARGO_PKG_VERSION")));
-    assert_eq!(objects(&template_of(&package, NAME, &[])?)?, render(&[])?);
+    assert_eq!(
+        objects(&template_of(&package, NAME, &[])?)?,
+        objects(&template_of(&chart(), NAME, &[])?)?
+    );
     Ok(())
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{NAME, assert_same, documents, find, kustomize, render, strings, text, workspace};
+use super::{NAME, assert_same, documents, find, hooks, kustomize, render, strings, text, workspace};
 
 /// Every right, spelt out: who, where, what, which verb. How rules are grouped does not matter.
 pub(super) fn grants(objects: &[Value]) -> BTreeSet<String> {
@@ -192,5 +192,36 @@ fn leaves_rbac_to_others_when_told() -> Result<()> {
         )
         .is_err()
     );
+    Ok(())
+}
+
+/// While helm uninstalls, a Job may delete the one object, and nothing else.
+#[test]
+fn the_uninstall_hook_may_delete_the_config_only() -> Result<()> {
+    let all = hooks(&[])?;
+    for object in &all {
+        assert_eq!(object["metadata"]["annotations"]["helm.sh/hook"], "pre-delete");
+    }
+    let who = format!("{NAME}/{NAME}-uninstall in cluster");
+    let right = |verb: &str| format!("{who}: {verb} windowsnodeconfigs.windowsnode.dev default");
+    assert_eq!(grants(&all), BTreeSet::from([right("delete"), right("get")]));
+    let job = find(&all, "Job", &format!("{NAME}-uninstall"))?;
+    let pod = &job["spec"]["template"]["spec"];
+    assert_eq!(
+        pod["containers"][0]["args"],
+        json!(["uninstall", "--timeout=270"])
+    );
+    assert_eq!(pod["serviceAccountName"], format!("{NAME}-uninstall"));
+    let set = hooks(&[
+        "--set",
+        "uninstallHook.timeoutSeconds=60,kubernetesServiceEndpoint.host=h,kubernetesServiceEndpoint.port=6443",
+    ])?;
+    let container =
+        &find(&set, "Job", &format!("{NAME}-uninstall"))?["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["args"][1], "--timeout=60");
+    assert_eq!(container["env"][0]["value"], "h");
+    for without in ["uninstallHook.enabled=false", "rbac.create=false"] {
+        assert!(hooks(&["--set", without])?.is_empty(), "{without}");
+    }
     Ok(())
 }

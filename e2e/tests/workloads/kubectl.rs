@@ -1,8 +1,9 @@
 //! What a person with kubectl sees.
 
 use anyhow::{Result, ensure};
+use serde_json::json;
 use wn_e2e::control_plane::ClusterOptions;
-use wn_e2e::stage::Stage;
+use wn_e2e::stage::{Stage, minimal};
 
 fn has(text: &str, parts: &[&str]) -> Result<()> {
     for part in parts {
@@ -76,4 +77,29 @@ async fn kubectl_applies_waits_and_tells() -> Result<()> {
     kubectl("delete wnc default --timeout=60s").await?;
     kubectl("wait --for=delete wnc/default --timeout=60s").await?;
     Ok(())
+}
+
+/// What Flux, Argo CD and Helm wait for. An object that no operator has seen yet is not `Current`.
+#[tokio::test(flavor = "multi_thread")]
+async fn kstatus_follows_the_object() -> Result<()> {
+    let mut stage = Stage::set(ClusterOptions::default()).await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    let is = async |stage: &Stage, expected: &str| {
+        stage
+            .until(&format!("kstatus says {expected}"), async || {
+                let said = stage.cluster.kstatus(&stage.config().await?).await?;
+                Ok((said == expected).then_some(()))
+            })
+            .await
+    };
+    let fresh = stage.config().await?;
+    ensure!(stage.cluster.kstatus(&fresh).await? == "InProgress", "{fresh}");
+    stage.start().await?;
+    is(&stage, "Current").await?;
+    let mut refused = minimal("CalicoVXLAN");
+    refused["network"]["apiServer"] = json!({"host": "10.96.0.1"});
+    stage.apply(refused).await?;
+    is(&stage, "Failed").await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    is(&stage, "Current").await
 }

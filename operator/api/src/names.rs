@@ -22,6 +22,8 @@ pub mod managers {
     pub const FLANNEL: &str = "windows-node-operator/flannel";
     pub const INSTALLATION: &str = "windows-node-operator/installation";
     pub const STATUS: &str = "windows-node-operator/status";
+    /// Of `status.calico.originals` alone: an apply of the rest of the status cannot drop them.
+    pub const ORIGINALS: &str = "windows-node-operator/originals";
     pub const FINALIZER: &str = "windows-node-operator/finalizer";
     pub const NODE: &str = "windows-node-operator/node";
 

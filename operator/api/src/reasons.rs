@@ -14,6 +14,8 @@ pub mod conditions {
     pub const NODE_AGENT_AVAILABLE: &str = "NodeAgentAvailable";
     pub const KUBE_PROXY_AVAILABLE: &str = "KubeProxyAvailable";
     pub const NODES_READY: &str = "NodesReady";
+    /// False when deletion cannot give everything back; never a reason not to be ready.
+    pub const ORIGINALS_KNOWN: &str = "OriginalsKnown";
     /// True when there is something to know; never a reason not to be ready.
     pub const ADVISORIES: &str = "Advisories";
 
@@ -30,6 +32,7 @@ pub mod conditions {
         NODE_AGENT_AVAILABLE,
         KUBE_PROXY_AVAILABLE,
         NODES_READY,
+        ORIGINALS_KNOWN,
         ADVISORIES,
     ];
 }
@@ -144,6 +147,8 @@ reasons! {
     BGPWithVXLAN,
     /// Something limits Windows nodes: see status.advisories.
     AdvisoriesFound,
+    /// Fields already had the operator's values before this CR, so what they were before is not known.
+    OriginalsUnknown,
     /// The CR is being deleted and the cluster is given back.
     Restoring,
 }
@@ -157,6 +162,8 @@ pub mod events {
     pub const NETWORK_RESTORED: &str = "NetworkRestored";
     pub const CALICO_RESTORED: &str = "CalicoRestored";
     pub const NOT_RESTORED: &str = "NotRestored";
+    /// On deletion: an object or mark of ours stays.
+    pub const NOT_REMOVED: &str = "NotRemoved";
     pub const CONTESTED: &str = "Contested";
     pub const FIELD_CONFLICT: &str = "FieldConflict";
     pub const INVALID_SPEC: &str = "InvalidSpec";

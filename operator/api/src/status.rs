@@ -168,10 +168,21 @@ pub struct Original {
     /// True when the object did not exist and the operator created it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,
+    /// True when the field had the operator's value from an earlier `WindowsNodeConfig`, so that the value before that is
+    /// not known and the field is not restored; see `spec.calico.originals`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unknown: bool,
+    /// `metadata.uid` of the object, so that another object of that name does not inherit the entry; missing until an
+    /// object that the operator created was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<String>,
+    /// Form of Calico's API in which the object has this uid: a migration to another form gives it another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api: Option<CalicoApi>,
 }
 
 /// Calico's fields are booleans, integers and strings; a schema cannot say "one of these" structurally.
-fn any_value(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+pub(crate) fn any_value(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "x-kubernetes-preserve-unknown-fields": true })
 }
 

@@ -15,6 +15,8 @@ pub struct Applied {
 /// Part of the plan a failed write belongs to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Part {
+    /// Our own object: the finalizer and the originals, without which nothing is written anywhere.
+    Own,
     Calico,
     /// The network's own configuration, where that is not Calico's.
     Network,

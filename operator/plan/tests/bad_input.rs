@@ -10,7 +10,7 @@ use insta::assert_yaml_snapshot;
 use serde::Deserialize;
 use serde_json::Value;
 use wn_api::WindowsNodeConfigSpec;
-use wn_plan::status::refused;
+use wn_plan::status::{Outcome, assemble};
 use wn_plan::validate::{Violation, validate};
 
 use common::*;
@@ -149,7 +149,7 @@ fn a_refused_spec_keeps_what_was_known() {
     std::mem::swap(&mut cluster.config_mut().spec, &mut spec);
     let found = violations(&cluster.config().spec);
     assert_eq!(found.len(), 2);
-    let status = refused(cluster.config(), &found, at(5));
+    let status = assemble(cluster.config(), Outcome::Refused { violations: &found }, at(5));
     assert_eq!(status.calico, before.calico, "the originals most of all");
     assert_eq!(status.nodes, before.nodes);
     let stalled = status.conditions.iter().find(|c| c.type_ == "Stalled").unwrap();

@@ -58,7 +58,7 @@ fn a_lost_race_to_create_leaves_calicos_object() {
     let mut cluster = cluster();
     cluster.delete(IPAM, DEFAULT);
     let plan = cluster.plan();
-    cluster.config_mut().status = wn_plan::status::with_originals(cluster.config(), &plan);
+    cluster.store_originals(&plan);
     assert!(cluster.original(IPAM, "strictAffinity").unwrap().created);
     let calicos = json!({"strictAffinity": false, "autoAllocateBlocks": true});
     cluster.update(IPAM, DEFAULT, CALICO, calicos.clone());

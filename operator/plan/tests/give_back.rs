@@ -130,7 +130,7 @@ fn a_lost_race_to_create_gives_back_the_winners_value() {
     let mut cluster = Cluster::vxlan();
     cluster.delete(IPAM, DEFAULT);
     let plan = cluster.plan();
-    cluster.config_mut().status = wn_plan::status::with_originals(cluster.config(), &plan);
+    cluster.store_originals(&plan);
     cluster.update(
         IPAM,
         DEFAULT,

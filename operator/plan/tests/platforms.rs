@@ -86,7 +86,10 @@ fn a_refusal_changes_nothing_and_can_be_overruled(
     assert!(plan.platform.is_refused() && !plan.write);
     cluster.apply(&plan);
     assert_eq!((cluster.store.specs(), &cluster.observed.ours), (before, &ours));
-    let said = status::unsupported(cluster.config(), &plan.platform, cluster.now);
+    let outcome = status::Outcome::Unsupported {
+        platform: &plan.platform,
+    };
+    let said = status::assemble(cluster.config(), outcome, cluster.now);
     for condition in &said.conditions {
         let expected = match condition.type_.as_str() {
             types::STALLED => "True",

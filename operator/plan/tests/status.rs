@@ -15,7 +15,7 @@ use wn_api::reasons::conditions as types;
 use wn_api::spec::NetworkType;
 use wn_plan::applied::{Applied, Failure, Part};
 use wn_plan::observed::Trouble;
-use wn_plan::status;
+use wn_plan::status::{self, Outcome};
 use wn_plan::validate::validate;
 
 use common::*;
@@ -154,7 +154,10 @@ fn conditions(#[context] context: Context, #[case] arrange: Arrange, #[case] exp
 fn an_invalid_spec_stalls() {
     let cluster = Cluster::vxlan().with_spec("network: {apiServer: {host: 10.96.0.1}}");
     let violations = validate(&cluster.config().spec, &cluster.observed).unwrap_err();
-    let status = status::refused(cluster.config(), &violations, at(0));
+    let outcome = Outcome::Refused {
+        violations: &violations,
+    };
+    let status = status::assemble(cluster.config(), outcome, at(0));
     check(&status);
     assert_eq!(summary(&status), ["False", "False", "True"]);
     assert_yaml_snapshot!("invalid_spec", rendered(&status));
@@ -162,7 +165,13 @@ fn an_invalid_spec_stalls() {
 
 #[test]
 fn giving_back_is_said() {
-    let status = status::restoring(working().config(), "waiting for the API server", at(0));
+    let status = status::assemble(
+        working().config(),
+        Outcome::Restoring {
+            message: "waiting for the API server",
+        },
+        at(0),
+    );
     check(&status);
     assert_eq!(summary(&status), ["False", "True", "False"]);
 }

@@ -574,6 +574,48 @@ fn theirs_is_available_when_it_is_rolled_out() {
     assert_yaml_snapshot!("mirror", said);
 }
 
+/// Switched on by us, given back, and switched on by the user, as our own message says: it stays on, also when we go.
+#[rstest]
+#[case::updated(false)]
+#[case::applied(true)]
+fn hns_of_a_user_is_never_reverted(#[case] applied: bool) {
+    let mut cluster = enforced(NetworkType::CalicoVxlan);
+    cluster.pass();
+    cluster.edit_spec(|s| s.calico.installation = Policy::Report);
+    cluster.pass();
+    assert_eq!(installation(&cluster, HNS), "Disabled");
+    cluster.pass();
+    assert_eq!(cluster.original(INSTALLATION, HNS), None, "it was given back");
+    let hns = json!({"calicoNetwork": {"windowsDataplane": "HNS"}});
+    if applied {
+        cluster.apply_as(INSTALLATION, DEFAULT, "kustomize-controller", hns);
+    } else {
+        cluster.update(INSTALLATION, DEFAULT, PERSON, hns);
+    }
+    for _ in 0..3 {
+        assert_eq!(installation_lines(&cluster.pass()), Vec::<String>::new());
+    }
+    cluster.restore();
+    assert_eq!(installation(&cluster, HNS), "HNS");
+}
+
+/// Set by us first, and applied by the user beside us.
+#[test]
+fn hns_that_a_user_applies_beside_us_stays() {
+    let mut cluster = enforced(NetworkType::CalicoVxlan);
+    cluster.pass();
+    let hns = json!({"calicoNetwork": {"windowsDataplane": "HNS"}});
+    cluster.apply_as(INSTALLATION, DEFAULT, "kustomize-controller", hns);
+    let mut deleted = cluster.clone();
+    deleted.restore();
+    assert_eq!(installation(&deleted, HNS), "HNS");
+    cluster.edit_spec(|s| s.calico.installation = Policy::Report);
+    for _ in 0..3 {
+        cluster.pass();
+        assert_eq!(installation(&cluster, HNS), "HNS");
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Spec(Management, Policy),

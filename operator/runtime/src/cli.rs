@@ -1,6 +1,7 @@
 //! The command line; every flag has an environment variable.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -17,6 +18,12 @@ enum Command {
     Run(Settings),
     /// Print the CustomResourceDefinition.
     Crd,
+    /// Delete the WindowsNodeConfig and wait until the cluster is restored.
+    Uninstall {
+        /// Seconds to wait.
+        #[arg(long, default_value_t = 270)]
+        timeout: u64,
+    },
 }
 
 #[derive(Args, Clone, Debug)]
@@ -47,15 +54,23 @@ pub enum LogFormat {
 pub fn main() -> anyhow::Result<()> {
     match Cli::parse().command {
         Command::Run(settings) => {
-            crate::telemetry::init(&settings)?;
-            // One thread: passes take milliseconds, and each further thread costs an arena of memory.
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?;
-            runtime.block_on(crate::run::run(settings))
+            crate::telemetry::init(&settings.log_level, settings.log_format)?;
+            runtime()?.block_on(crate::run::run(settings))
         }
         Command::Crd => print_crd(),
+        Command::Uninstall { timeout } => {
+            crate::telemetry::init("info", LogFormat::Text)?;
+            runtime()?.block_on(async {
+                let client = kube::Client::try_default().await?;
+                crate::uninstall::uninstall(client, Duration::from_secs(timeout)).await
+            })
+        }
     }
+}
+
+/// One thread: passes take milliseconds, and each further thread costs an arena of memory.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
 #[allow(clippy::print_stdout, reason = "printing is what this command is for")]

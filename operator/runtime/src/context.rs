@@ -43,10 +43,13 @@ pub struct Memory {
 }
 
 pub struct Outcome {
+    /// Uid and generation of the CR the plan was made for.
+    pub uid: Option<String>,
+    pub generation: Option<i64>,
     pub plan: Plan,
     pub applied: Applied,
     pub setting: Setting,
-    /// How Nodes are marked; `None` when nothing may be written.
+    /// How Nodes are marked; `None` when nothing may be written, which it may not before finalizer and originals stand.
     pub taint: Option<TaintMode>,
 }
 

@@ -15,6 +15,8 @@ pub enum Error {
         #[source]
         source: Box<kube::Error>,
     },
+    #[error("{what}: no answer in time")]
+    Silent { what: String },
     #[error("{what}: its API is not served now")]
     NotServed { what: String },
     #[error("{what}: {message}")]

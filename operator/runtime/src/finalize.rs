@@ -1,20 +1,25 @@
-//! Deletion: our DaemonSets go, Calico is given back, the finalizer falls. Never for ever: a Calico that is
-//! gone is not waited for, and one that refuses only until `PATIENCE` is over.
+//! Deletion: deletes our DaemonSets, removes our marks from Nodes, restores Calico, and removes the finalizer.
+//!
+//! Invariant: it always ends. A step that fails is retried until `PATIENCE` is over; what is left then is named in Events.
 
-use futures::TryStreamExt;
+use std::time::Duration;
+
+use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
+use wn_api::names::{NODE_CONDITION, READINESS_TAINT};
 use wn_api::reasons::{Reason, events};
 use wn_api::spec::{DeletionPolicy, Mode};
 use wn_api::status::Original;
 use wn_plan::calico::{api, datastore, restore};
-use wn_plan::field::FieldId;
-use wn_plan::observed::Observed;
-use wn_plan::status::{self, describe};
+use wn_plan::field::{FieldId, shown};
+use wn_plan::observed::{Config, NodeFacts, Observed, originals};
+use wn_plan::status::{Outcome, assemble, describe};
+use wn_plan::unread;
 
-use crate::apply;
+use crate::apply::{self, finalizer};
 use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::nodes::unmark;
@@ -24,100 +29,242 @@ use crate::{status_writer, store};
 /// object wants it gone, and the Events say what is left to do by hand.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 const POLL: SignedDuration = SignedDuration::from_secs(15);
-
-pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Result<Next, Error> {
-    match (config.spec.mode, config.spec.deletion_policy) {
-        (Mode::Manage, policy) => {
-            delete_objects(context).await?;
-            unmark_nodes(context).await?;
-            if policy == DeletionPolicy::Restore
-                && let Some(next) = restore(context, config, now).await?
-            {
-                return Ok(next);
-            }
-        }
-        (Mode::Observe, DeletionPolicy::Restore) => surrender(context, config, "mode is Observe").await,
-        (Mode::Observe, DeletionPolicy::Retain) => {}
-    }
-    match apply::set_finalizer(context, config, false).await {
-        Err(error) if error.is_gone() => Ok(Next::Wait),
-        done => done.map(|()| Next::Wait),
-    }
-}
-
-pub fn is_patient(config: &WindowsNodeConfig, now: Timestamp) -> bool {
-    let deleted = config.metadata.deletion_timestamp.as_ref();
-    deleted.is_none_or(|t| now.duration_since(t.0) <= PATIENCE)
-}
-
-/// Says what deletion waits for.
-pub async fn wait(
-    context: &Context,
-    config: &WindowsNodeConfig,
-    reason: &str,
-    now: Timestamp,
-) -> Result<Next, Error> {
-    status_writer::write(context, config, &status::restoring(config, reason, now)).await?;
-    Ok(Next::At(now + POLL))
-}
-
-async fn delete_objects(context: &Context) -> Result<(), Error> {
-    let objects: Vec<_> = context.world.read(|o| o.ours.keys().cloned().collect());
-    for object in objects {
-        apply::delete_object(context, &object).await?;
-    }
-    Ok(())
-}
-
+/// For one step: what does not answer at all must not stop the others.
+const STEP: Duration = Duration::from_secs(30);
 /// Requests under way at once.
 const CONCURRENCY: usize = 8;
+/// Nodes named in Events, one each; the rest is counted in one more.
+const NAMED_NODES: usize = 50;
 
-/// Takes our conditions and taints off the Nodes.
-async fn unmark_nodes(context: &Context) -> Result<(), Error> {
-    // A mark that lands after this would stay for ever.
-    context.nodes.rest().await;
-    let marked: Vec<_> = context.world.read(|o| {
-        let ours = o
-            .nodes
-            .iter()
-            .filter(|(_, n)| n.said.is_some() || n.taint_is_ours);
-        ours.map(|(name, n)| (name.clone(), n.tainted && n.taint_is_ours))
-            .collect()
-    });
-    let api = Api::all(context.apis.client());
-    futures::stream::iter(marked.into_iter().map(Ok))
-        .try_for_each_concurrent(CONCURRENCY, |(name, tainted)| {
-            let api = api.clone();
-            async move {
-                let done = unmark(&api, &name, tainted).await;
-                done.map_err(|e| Error::new(format!("condition of Node {name}"), e))
-            }
-        })
-        .await
+/// Something that could not be taken back.
+struct Left {
+    /// Reason of its Events.
+    event: &'static str,
+    /// What is left, why, and how a person takes it back.
+    notes: Vec<String>,
+    /// The same for the status, in which it is still tried.
+    waits: String,
+    /// It waits for something that we can see, and is no failure.
+    quiet: bool,
 }
 
-/// Gives Calico back, or gives up when patience is over; `Some` when it is to be tried again.
-async fn restore(
+pub async fn finalize(context: &Context, config: &Config, now: Timestamp) -> Result<Next, Error> {
+    let object = config.object();
+    let deleted = object.metadata.deletion_timestamp.as_ref();
+    let waited = deleted.map_or(SignedDuration::ZERO, |t| now.duration_since(t.0));
+    let late = waited > PATIENCE;
+    let lacking = context.world.read(|observed| unread::essential(&observed.unread));
+    if let Some(finding) = lacking.filter(|_| !late) {
+        let message = finding.message.as_str();
+        let status = assemble(object, Outcome::Restoring { message }, now);
+        status_writer::write(context, object, &status).await?;
+        return Ok(Next::At(now + POLL));
+    }
+    let left = match object.spec.mode {
+        Mode::Observe => untouched(context, config),
+        Mode::Manage => {
+            let left = take_back(context, object, waited).await?;
+            if let Some(first) = left.first().filter(|_| !late) {
+                let message = first.waits.as_str();
+                let status = assemble(object, Outcome::Restoring { message }, now);
+                status_writer::write(context, object, &status).await?;
+                let quiet = left.iter().all(|l| l.quiet);
+                return Ok(if quiet { Next::At(now + POLL) } else { Next::Retry });
+            }
+            left
+        }
+    };
+    for (event, note) in left
+        .into_iter()
+        .flat_map(|l| l.notes.into_iter().map(move |note| (l.event, note)))
+        .chain(unread(config))
+    {
+        context.events.warning(object, event, note).await;
+    }
+    finalizer::remove(context, object).await.map(|()| Next::Wait)
+}
+
+/// Takes back what it can; says what is left. A lost race is an error: it is decided anew at once.
+async fn take_back(
     context: &Context,
     config: &WindowsNodeConfig,
-    now: Timestamp,
-) -> Result<Option<Next>, Error> {
-    let patient = is_patient(config, now);
-    let why = match give_back(context, config).await {
-        Ok(None) => return Ok(None),
-        Ok(Some(reason)) if patient => return wait(context, config, &reason, now).await.map(Some),
-        Err(error) if patient => {
-            if !error.is_stale() {
-                let status = status::restoring(config, &error.to_string(), now);
-                status_writer::write(context, config, &status).await?;
-            }
-            return Err(error);
+    waited: SignedDuration,
+) -> Result<Vec<Left>, Error> {
+    let mut left = delete_objects(context).await;
+    // While our agent may run, Calico stays as that needs it.
+    let stopped = left.is_empty() || waited > PATIENCE;
+    left.extend(unmark_nodes(context).await);
+    if stopped && config.spec.deletion_policy == DeletionPolicy::Restore {
+        let given_back = in_time("what is to be given back", give_back(context, config)).await;
+        match given_back {
+            Ok(None) => {}
+            Ok(Some(wait)) => left.push(not_restored(context, config, wait, true)),
+            // Nor is one lost for ever to somebody who never stops writing.
+            Err(error) if error.is_stale() && waited <= PATIENCE * 2 => return Err(error),
+            Err(error) => left.push(not_restored(context, config, error.to_string(), false)),
         }
-        Ok(Some(wait)) => wait,
-        Err(error) => error.to_string(),
+    }
+    Ok(left)
+}
+
+async fn in_time<T>(what: &str, step: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let answered = tokio::time::timeout(STEP, step).await;
+    answered.unwrap_or_else(|_| {
+        Err(Error::Silent {
+            what: what.to_owned(),
+        })
+    })
+}
+
+async fn delete_objects(context: &Context) -> Vec<Left> {
+    let objects: Vec<_> = context.world.read(|o| o.ours.keys().cloned().collect());
+    let mut left = Vec::new();
+    for object in objects {
+        let deleted = in_time(&apply::describe(&object), apply::delete_object(context, &object)).await;
+        left.extend(deleted.err().map(|error| Left {
+            event: events::NOT_REMOVED,
+            notes: vec![format!("{error}: delete it by hand")],
+            waits: error.to_string(),
+            quiet: false,
+        }));
+    }
+    left
+}
+
+fn marked(nodes: &std::collections::BTreeMap<String, NodeFacts>) -> Vec<(String, bool)> {
+    let marked = nodes.iter().filter(|(_, n)| n.said.is_some() || n.taint_is_ours);
+    marked
+        .map(|(name, n)| (name.clone(), n.tainted && n.taint_is_ours))
+        .collect()
+}
+
+/// Takes our conditions and taints off the Nodes.
+async fn unmark_nodes(context: &Context) -> Option<Left> {
+    // A mark that lands after this would stay for ever.
+    let resting = async {
+        context.nodes.rest().await;
+        Ok(())
     };
-    surrender(context, config, &why).await;
-    Ok(None)
+    if let Err(error) = in_time("a write to a Node", resting).await {
+        return Some(Left {
+            event: events::NOT_REMOVED,
+            notes: vec![format!(
+                "{error}: Nodes may keep condition {NODE_CONDITION} and taint {READINESS_TAINT}"
+            )],
+            waits: error.to_string(),
+            quiet: false,
+        });
+    }
+    let api = Api::all(context.apis.client());
+    let failed: Vec<_> = futures::stream::iter(context.world.read(|o| marked(&o.nodes)))
+        .map(|(name, tainted)| {
+            let api = api.clone();
+            async move {
+                let what = format!("condition of Node {name}");
+                let unmarked = async {
+                    let done = unmark(&api, &name, tainted).await;
+                    done.map_err(|e| Error::new(&what, e))
+                };
+                let unmarked = in_time(&what, unmarked).await;
+                unmarked.err().map(|error| (name, error))
+            }
+        })
+        .buffer_unordered(CONCURRENCY)
+        .filter_map(std::future::ready)
+        .collect()
+        .await;
+    (!failed.is_empty()).then(|| still_marked(failed))
+}
+
+fn still_marked(mut failed: Vec<(String, Error)>) -> Left {
+    failed.sort_by(|a, b| a.0.cmp(&b.0));
+    let waits = failed
+        .first()
+        .map(|(_, error)| error.to_string())
+        .unwrap_or_default();
+    let named = failed.iter().take(NAMED_NODES);
+    let mut notes: Vec<_> = named
+        .map(|(node, error)| kept_marks(node, &error.to_string()))
+        .collect();
+    if failed.len() > NAMED_NODES {
+        notes.push(format!(
+            "{} more Nodes keep our condition or taint",
+            failed.len() - NAMED_NODES
+        ));
+    }
+    Left {
+        event: events::NOT_REMOVED,
+        notes,
+        waits,
+        quiet: false,
+    }
+}
+
+fn kept_marks(node: &str, why: &str) -> String {
+    format!(
+        "Node {node} keeps condition {NODE_CONDITION} and may keep taint {READINESS_TAINT} ({why}): remove the taint with \
+         `kubectl taint node {node} {READINESS_TAINT}-`"
+    )
+}
+
+/// What `Observe` leaves: it writes nothing. Our DaemonSets go with their owner.
+fn untouched(context: &Context, config: &Config) -> Vec<Left> {
+    let object = config.object();
+    let why = "mode is Observe";
+    let marked = context.world.read(|o| marked(&o.nodes));
+    let named = marked.iter().take(NAMED_NODES);
+    let marks = Left {
+        event: events::NOT_REMOVED,
+        notes: named.map(|(node, _)| kept_marks(node, why)).collect(),
+        waits: String::new(),
+        quiet: true,
+    };
+    let restore = object.spec.deletion_policy == DeletionPolicy::Restore;
+    let originals = restore.then(|| not_restored(context, object, why.to_owned(), true));
+    std::iter::once(marks).chain(originals).collect()
+}
+
+/// Says field by field what a person must restore.
+fn not_restored(context: &Context, config: &WindowsNodeConfig, why: String, quiet: bool) -> Left {
+    let is_restored = |o: &Original| {
+        let key = (o.kind, o.name.clone());
+        let value = |world: &Observed| {
+            Some(world.calico.objects.get(&key)?.spec.get(&o.field) == o.previous.as_ref())
+        };
+        o.previous.as_ref() == Some(&o.applied) || context.world.read(value).unwrap_or_default()
+    };
+    let left = originals(config).iter().filter(|o| !is_restored(o));
+    let notes = left.map(|original| {
+        let previous = match original.unknown {
+            true => "not known".to_owned(),
+            false => shown(original.previous.as_ref()),
+        };
+        format!(
+            "{} could not be restored ({why}): its value was {previous}",
+            FieldId::of(original)
+        )
+    });
+    Left {
+        event: events::NOT_RESTORED,
+        notes: notes.collect(),
+        waits: why,
+        quiet,
+    }
+}
+
+/// Entries of the originals that do not fit our types: a newer version wrote them.
+fn unread(config: &Config) -> impl Iterator<Item = (&'static str, String)> {
+    let originals = match config {
+        Config::Unreadable(found) if found.config.spec.deletion_policy == DeletionPolicy::Restore => {
+            &found.originals[..]
+        }
+        Config::Unreadable(_) | Config::Readable(_) => &[],
+    };
+    originals.iter().map(|original| {
+        let note =
+            format!("an entry of status.calico.originals could not be read and was not restored: {original}");
+        (events::NOT_RESTORED, note)
+    })
 }
 
 /// Gives Calico back; `Some` says what it has to wait for.
@@ -163,32 +310,5 @@ const fn restored(kind: ConfigKind) -> &'static str {
     match kind {
         ConfigKind::FlannelConfiguration => events::NETWORK_RESTORED,
         _ => events::CALICO_RESTORED,
-    }
-}
-
-fn originals(config: &WindowsNodeConfig) -> &[Original] {
-    config
-        .status
-        .as_ref()
-        .and_then(|s| s.calico.as_ref())
-        .map_or(&[], |c| &c.originals)
-}
-
-/// Says field by field what a person must put back.
-async fn surrender(context: &Context, config: &WindowsNodeConfig, why: &str) {
-    let has_its_own = |o: &Original| {
-        let key = (o.kind, o.name.clone());
-        let object = |world: &Observed| {
-            Some(world.calico.objects.get(&key)?.spec.get(&o.field) == o.previous.as_ref())
-        };
-        o.previous.as_ref() == Some(&o.applied) || context.world.read(object).unwrap_or_default()
-    };
-    for original in originals(config).iter().filter(|o| !has_its_own(o)) {
-        let previous = wn_plan::field::shown(original.previous.as_ref());
-        let note = format!(
-            "{} could not be given back ({why}): its value was {previous}",
-            FieldId::of(original)
-        );
-        context.events.warning(config, events::NOT_RESTORED, note).await;
     }
 }

@@ -8,6 +8,8 @@ mod cli;
 mod context;
 mod error;
 mod events;
+#[cfg(test)]
+mod fake;
 mod finalize;
 mod http;
 mod limits;
@@ -16,10 +18,13 @@ mod nodes;
 mod observe;
 mod reconcile;
 mod report;
+#[cfg(test)]
+mod requests;
 mod run;
 mod status_writer;
 mod store;
 mod telemetry;
+mod uninstall;
 mod world;
 
 pub use cli::main;

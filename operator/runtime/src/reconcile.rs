@@ -20,24 +20,23 @@ pub async fn reconcile(context: &Context) -> Result<Next, Error> {
         nodes::forget(context);
         return Ok(Next::Wait);
     };
+    let object = config.object();
+    // What was found out about one object says nothing of another one of its name.
+    if context.remember(|m| m.outcome.as_ref().is_some_and(|o| o.uid != object.metadata.uid)) {
+        nodes::forget(context);
+    }
+    if object.metadata.deletion_timestamp.is_some() {
+        nodes::forget(context);
+        return finalize::finalize(context, &config, now).await;
+    }
     let config = match config {
         Config::Readable(config) => config,
-        Config::Unreadable { generation, message } => {
+        Config::Unreadable(unreadable) => {
             nodes::forget(context);
-            return report::unreadable(context, generation, &message, now).await;
+            return report::unreadable(context, &unreadable, now).await;
         }
     };
-    let unread = context.world.read(|observed| unread::essential(&observed.unread));
-    if config.metadata.deletion_timestamp.is_some() {
-        nodes::forget(context);
-        return match unread {
-            Some(finding) if finalize::is_patient(&config, now) => {
-                finalize::wait(context, &config, &finding.message, now).await
-            }
-            _ => finalize::finalize(context, &config, now).await,
-        };
-    }
-    if let Some(finding) = unread {
+    if let Some(finding) = context.world.read(|observed| unread::essential(&observed.unread)) {
         nodes::forget(context);
         return report::unread(context, &config, &finding, now).await;
     }

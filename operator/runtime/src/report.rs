@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
-use wn_api::names;
 use wn_api::reasons::{Reason, conditions, events};
 use wn_api::status::WindowsNodeConfigStatus;
 use wn_plan::advice;
@@ -13,13 +12,13 @@ use wn_plan::applied::Applied;
 use wn_plan::decide::Plan;
 use wn_plan::finding::Finding;
 use wn_plan::node::Entry;
-use wn_plan::observed::Config;
-use wn_plan::status::{self, describe};
+use wn_plan::observed::{Config, Unreadable};
+use wn_plan::status::{self, Settled, assemble, describe};
 use wn_plan::validate::Violation;
 
 use crate::context::{Context, Next};
 use crate::error::Error;
-use crate::status_writer::{self, write};
+use crate::status_writer::write;
 
 /// Status is written at once when it was not of late, else when this time is over: a storm of changes costs one
 /// write a second, and the last state is never lost.
@@ -31,7 +30,8 @@ pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Instant>
         return Ok(None);
     };
     // What the user asked for is answered at once.
-    let answered = config.status.as_ref().and_then(|s| s.observed_generation) == config.metadata.generation;
+    let said = config.status.as_ref().and_then(|s| s.observed_generation);
+    let answered = context.remember(|m| m.outcome.as_ref().is_none_or(|o| o.generation == said));
     let moment = Instant::now();
     let early = context.remember(|m| {
         m.reported
@@ -53,7 +53,7 @@ pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Instant>
 
 fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Option<WindowsNodeConfigStatus> {
     context.remember(|memory| {
-        let outcome = memory.outcome.as_ref()?;
+        let outcome = memory.outcome.as_ref().filter(|o| o.uid == config.metadata.uid)?;
         let nodes = status::Nodes {
             table: &memory.table,
             setting: &outcome.setting,
@@ -74,11 +74,16 @@ fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Optio
         context
             .metrics
             .advisories(plan.advisories.iter().map(|a| (a.code, a.severity)));
-        Some(
-            context
-                .world
-                .read(|o| status::build(config, o, plan, applied, nodes, now)),
-        )
+        Some(context.world.read(|observed| {
+            let settled = Settled {
+                generation: outcome.generation,
+                observed,
+                plan,
+                applied,
+                nodes,
+            };
+            assemble(config, status::Outcome::Settled(settled), now)
+        }))
     })
 }
 
@@ -197,7 +202,7 @@ pub async fn refused(
     violations: &[Violation],
     now: Timestamp,
 ) -> Result<Next, Error> {
-    let status = status::refused(config, violations, now);
+    let status = assemble(config, status::Outcome::Refused { violations }, now);
     if write(context, config, &status).await? {
         let note = violations
             .iter()
@@ -216,7 +221,7 @@ pub async fn unread(
     finding: &Finding,
     now: Timestamp,
 ) -> Result<Next, Error> {
-    let status = status::unread(config, finding, now);
+    let status = assemble(config, status::Outcome::Unread { finding }, now);
     if write(context, config, &status).await? {
         let note = format!("{}: {}", finding.reason.as_str(), finding.message);
         context.events.warning(config, events::NOT_READY, note).await;
@@ -230,7 +235,8 @@ pub async fn unsupported(
     plan: &Plan,
     now: Timestamp,
 ) -> Result<Next, Error> {
-    let status = status::unsupported(config, &plan.platform, now);
+    let platform = &plan.platform;
+    let status = assemble(config, status::Outcome::Unsupported { platform }, now);
     if write(context, config, &status).await? {
         let notes: Vec<_> = plan
             .platform
@@ -246,25 +252,15 @@ pub async fn unsupported(
     Ok(Next::Wait)
 }
 
-/// An object that does not fit our types: only its conditions can be written.
-pub async fn unreadable(
-    context: &Context,
-    generation: i64,
-    message: &str,
-    now: Timestamp,
-) -> Result<Next, Error> {
-    tracing::warn!(message, "WindowsNodeConfig default cannot be read");
-    let mut config = WindowsNodeConfig::new(names::SINGLETON, placeholder());
-    config.metadata.generation = Some(generation);
-    let violation = Violation {
-        path: "spec".to_owned(),
-        message: message.to_owned(),
-    };
-    let status = status::refused(&config, &[violation], now);
-    status_writer::patch(context, &status).await?;
+/// An object that does not fit our types: what was said of it stands, and what is to be given back is kept.
+pub async fn unreadable(context: &Context, found: &Unreadable, now: Timestamp) -> Result<Next, Error> {
+    let (config, message) = (&found.config, found.message.as_str());
+    let status = assemble(config, status::Outcome::Unreadable { message }, now);
+    if write(context, config, &status).await? {
+        context
+            .events
+            .warning(config, events::INVALID_SPEC, message.to_owned())
+            .await;
+    }
     Ok(Next::Wait)
-}
-
-fn placeholder() -> wn_api::WindowsNodeConfigSpec {
-    wn_api::WindowsNodeConfigSpec::minimal(wn_api::spec::NetworkType::CalicoVxlan)
 }

@@ -3,6 +3,9 @@
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::calico::ConfigKind;
 
 /// Whether a setting is repaired or only reported.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
@@ -34,6 +37,48 @@ pub enum Conflicts {
     #[default]
     Report,
     Force,
+}
+
+/// What to do about original values that are not known.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+pub enum UnknownOriginals {
+    #[default]
+    Report,
+    Accept,
+}
+
+/// Values to restore on delete where the operator cannot know them.
+#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Originals {
+    /// Fields that had the operator's value before this `WindowsNodeConfig` existed (it was restored from a backup without
+    /// its status, or created again after a deletion with `Retain`). They are not restored on delete. `Report` says so in
+    /// condition `OriginalsKnown` and in Events, `Accept` does not. Default: Report.
+    #[serde(default)]
+    pub unknown: UnknownOriginals,
+
+    /// Values to restore instead of those the operator found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256))]
+    pub values: Vec<GivenOriginal>,
+}
+
+/// The value of a field before the operator's first write, given by a person.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GivenOriginal {
+    /// Kind of the object, as in `status.calico.originals`.
+    pub kind: ConfigKind,
+    /// Name of the object.
+    #[schemars(length(min = 1, max = 253))]
+    pub name: String,
+    /// Field below `spec`, e.g. `strictAffinity`.
+    #[schemars(length(min = 1, max = 253))]
+    pub field: String,
+    /// The value to restore; leave it out to remove the field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "crate::status::any_value")]
+    pub previous: Option<Value>,
 }
 
 impl Policy {
@@ -144,6 +189,10 @@ pub struct Calico {
     /// `Report` leaves it and says `FieldConflict`, `Force` takes it. Default: Report.
     #[serde(default)]
     pub conflicts: Conflicts,
+
+    /// Values to restore on delete that the operator cannot know.
+    #[serde(default)]
+    pub originals: Originals,
 }
 
 impl Default for Calico {
@@ -156,6 +205,7 @@ impl Default for Calico {
             datastore: Datastore::default(),
             installation: Policy::report(),
             conflicts: Conflicts::default(),
+            originals: Originals::default(),
         }
     }
 }

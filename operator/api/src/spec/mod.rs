@@ -8,8 +8,8 @@ mod readiness;
 mod workload;
 
 pub use calico::{
-    Calico, Conflicts, Datastore, DatastoreType, Encapsulation, Etcd, EtcdSecret, Policy, Vxlan, WhenInUse,
-    WhenPoolsTooSmall,
+    Calico, Conflicts, Datastore, DatastoreType, Encapsulation, Etcd, EtcdSecret, GivenOriginal, Originals,
+    Policy, UnknownOriginals, Vxlan, WhenInUse, WhenPoolsTooSmall,
 };
 pub use network::{ApiServer, ClusterDns, Ipam, Network, NetworkType};
 pub use network_agent::NetworkAgent;

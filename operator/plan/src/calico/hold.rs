@@ -65,7 +65,7 @@ pub fn felix_in_use(observed: &Observed, fields: &[&Desired]) -> String {
 
 /// Why originals are not given back now: pods on Linux nodes use what would change.
 pub fn restoring(originals: &[Original], observed: &Observed) -> Option<String> {
-    let encapsulation = &observed.readable()?.spec.calico.encapsulation;
+    let encapsulation = &observed.config.as_ref()?.object().spec.calico.encapsulation;
     let mut pools = BTreeSet::new();
     let mut wishes = Vec::new();
     for original in originals {

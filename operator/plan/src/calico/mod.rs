@@ -9,7 +9,7 @@ pub mod datastore;
 mod desired;
 mod hold;
 mod installation;
-mod originals;
+pub mod originals;
 mod ownership;
 pub mod pools;
 pub mod restore;
@@ -73,6 +73,8 @@ pub struct CalicoPlan {
     pub writes: Vec<Write>,
     /// To be stored before the first write.
     pub originals: Vec<Original>,
+    /// Which of them nobody knows the value of, and what to do about it.
+    pub unknown: Option<Finding>,
     pub findings: Vec<Finding>,
     /// Fields that were just found contested.
     pub given_up: Vec<FieldId>,
@@ -95,7 +97,7 @@ pub fn plan(
     contests: &Contests,
     now: Timestamp,
 ) -> CalicoPlan {
-    let held = observed.originals();
+    let held = originals::held(observed);
     let option = network::of(spec.network.type_);
     if let CalicoRole::Policy { .. } = option.calico() {
         return beside(option, spec, observed, contests, held, now);
@@ -120,15 +122,16 @@ pub fn plan(
         return blocked(Some(form), held, reason, message);
     }
     let judged = ownership::judge(spec, observed, &held, contests, now);
-    let writes = writes::writes(&judged, observed, &held);
+    let list = originals::next(&held, &judged, spec, observed);
     CalicoPlan {
         form: Some(form),
-        originals: originals::next(&held, &judged, observed),
+        writes: writes::writes(&judged, observed, &held, &list),
+        unknown: originals::unknown(&list, spec),
+        originals: list,
         fit_for_agents: judged.findings.iter().all(|f| f.reason == Reason::ReportOnly),
         findings: judged.findings,
         given_up: judged.given_up,
         revisit: judged.revisit,
-        writes,
         judged: true,
         ..CalicoPlan::default()
     }
@@ -149,14 +152,16 @@ fn beside(
         Some(finding) => (ownership::Judged::default(), vec![finding]),
         None => ownership::judge_fields(fields, spec, observed, &held, contests, now),
     };
+    let list = originals::next(&held, &judged, spec, observed);
     let mut findings = judged.findings.clone();
     let unclear = api::unclear(&observed.calico);
     let usable = form.is_some() && unclear.is_none() && api::pause(&observed.calico).is_none();
     findings.extend(unclear);
     CalicoPlan {
         form,
-        writes: writes::writes(&judged, observed, &held),
-        originals: originals::next(&held, &judged, observed),
+        writes: writes::writes(&judged, observed, &held, &list),
+        unknown: originals::unknown(&list, spec),
+        originals: list,
         fit_for_agents: usable,
         judged: true,
         policy_only: true,

@@ -1,24 +1,69 @@
 //! The values to give back: what they are, when they are written down, when they lapse.
 
+use serde_json::Value;
+use wn_api::WindowsNodeConfig;
+use wn_api::calico::{CalicoApi, ConfigKind};
+use wn_api::names::{FINALIZER, managers};
+use wn_api::reasons::Reason;
+use wn_api::spec::{DeletionPolicy, GivenOriginal, UnknownOriginals, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
+use super::api;
 use super::ownership::Judged;
 use crate::field::FieldId;
+use crate::finding::Finding;
 use crate::observed::{CalicoObject, Observed};
+
+/// The stored entries without those of objects that were deleted and created again under their name.
+pub fn held(observed: &Observed) -> Vec<Original> {
+    let mut held = observed.originals();
+    held.retain(|o| {
+        let object = object(observed, &FieldId::of(o));
+        object.is_none_or(|object| is_about(o, object, observed))
+    });
+    held
+}
+
+/// Is the object there that the entry is about?
+pub fn is_there(original: &Original, observed: &Observed) -> bool {
+    let object = object(observed, &FieldId::of(original));
+    object.is_some_and(|object| is_about(original, object, observed))
+}
+
+/// Is the entry about this very object? In another form of Calico's API the same object has another uid.
+fn is_about(original: &Original, object: &CalicoObject, observed: &Observed) -> bool {
+    let uid = original
+        .uid
+        .as_ref()
+        .filter(|_| original.api == api_of(original.kind, observed));
+    uid.is_none_or(|uid| *uid == object.uid)
+}
+
+fn api_of(kind: ConfigKind, observed: &Observed) -> Option<CalicoApi> {
+    let form = api::form(&observed.calico);
+    form.filter(|_| ConfigKind::OF_CALICO.contains(&kind))
+}
 
 /// The list to store before the next write: every wanted field, with the value it had when we first
 /// wanted it, and what earlier wishes still hold (see `keeps`).
-pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Original> {
+pub fn next(
+    held: &[Original],
+    judged: &Judged,
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+) -> Vec<Original> {
     let wanted = judged.wanted.iter().map(|w| (&w.desired.id, &w.desired.value));
     let mut list: Vec<_> = wanted
         .map(|(id, value)| {
             let object = object(observed, id);
-            match held.iter().find(|o| id.is_of(o) && !lost_race(o, object)) {
+            // The object was deleted since, and its values with it.
+            let lapsed = |o: &Original| lost_race(o, object) || (object.is_none() && o.uid.is_some());
+            match held.iter().find(|o| id.is_of(o) && !lapsed(o)) {
                 Some(known) => Original {
                     applied: value.clone(),
                     ..known.clone()
                 },
-                None => first(id, value.clone(), held, object),
+                None => first(id, value.clone(), held, observed),
             }
         })
         .collect();
@@ -26,55 +71,129 @@ pub fn next(held: &[Original], judged: &Judged, observed: &Observed) -> Vec<Orig
         .iter()
         .filter(|o| !judged.wanted.iter().any(|w| w.desired.id.is_of(o)));
     list.extend(fallow.filter_map(|o| keeps(o, judged, observed)));
+    for original in &mut list {
+        given(original, spec);
+        if let Some(object) = object(observed, &FieldId::of(original)).filter(|o| !o.uid.is_empty()) {
+            original.uid = Some(object.uid.clone());
+            original.api = api_of(original.kind, observed);
+        }
+    }
     list.sort_by(|a, b| (a.kind, &a.name, &a.field).cmp(&(b.kind, &b.name, &b.field)));
     list
 }
 
-/// We meant to create the object, and someone else did before us: it is theirs, with their values.
-fn lost_race(original: &Original, object: Option<&CalicoObject>) -> bool {
-    original.created && object.is_some_and(|o| !o.is_made_by_us(&original.field, &original.applied))
+/// A value that the user gives replaces the one we found.
+fn given(original: &mut Original, spec: &WindowsNodeConfigSpec) {
+    let id = FieldId::of(original);
+    let mut given = spec.calico.originals.values.iter();
+    let about = |g: &&GivenOriginal| g.kind == id.kind && g.name == id.name && g.field == id.field;
+    if let Some(given) = given.find(about).filter(|_| !original.created) {
+        original.previous = given.previous.clone();
+        original.unknown = false;
+    }
 }
 
-fn first(
-    id: &FieldId,
-    applied: serde_json::Value,
-    held: &[Original],
-    object: Option<&CalicoObject>,
-) -> Original {
-    // A field that another network type adds to an object of our making is of our making, too.
-    let made = |o: &Original| o.kind == id.kind && o.name == id.name && o.created && !lost_race(o, object);
+/// Fields whose original value is not known, unless the user accepts that.
+pub fn unknown(list: &[Original], spec: &WindowsNodeConfigSpec) -> Option<Finding> {
+    let fields: Vec<_> = list
+        .iter()
+        .filter(|o| o.unknown)
+        .map(|o| FieldId::of(o).to_string())
+        .collect();
+    let matters = spec.deletion_policy == DeletionPolicy::Restore
+        && spec.calico.originals.unknown == UnknownOriginals::Report;
+    (matters && !fields.is_empty()).then(|| Finding {
+        reason: Reason::OriginalsUnknown,
+        message: format!(
+            "an earlier WindowsNodeConfig set these fields, and their values before that are not known, so deletion cannot restore them: {}; \
+             give the values in spec.calico.originals.values, or set spec.calico.originals.unknown to Accept",
+            fields.join(", ")
+        ),
+    })
+}
+
+/// We meant to create the object, and someone else did before us: it is theirs, with their values.
+fn lost_race(original: &Original, object: Option<&CalicoObject>) -> bool {
+    let unseen = original.created && original.uid.is_none();
+    unseen && object.is_some_and(|o| !o.is_made_by_us(&original.field, &original.applied))
+}
+
+fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed) -> Original {
+    let object = object(observed, id);
+    let of_object = || held.iter().filter(|o| o.kind == id.kind && o.name == id.name);
+    // A field that another network type adds to an object that we created is created by us, too.
+    let made = of_object().any(|o| o.created && !lost_race(o, object));
+    // Nobody else ever wrote to it: an earlier WindowsNodeConfig created it.
+    let found_made = object.is_some_and(CalicoObject::is_ours_alone) && of_object().next().is_none();
+    let created = object.is_none() || made || found_made;
+    let known = object.filter(|o| !created && !was_set_before(o, id, &applied, observed));
     Original {
         kind: id.kind,
         name: id.name.clone(),
         field: id.field.clone(),
-        previous: object.and_then(|o| o.spec.get(&id.field)).cloned(),
+        previous: known.and_then(|o| o.spec.get(&id.field)).cloned(),
         applied,
-        created: object.is_none() || held.iter().any(made),
+        created,
+        unknown: !created && known.is_none(),
+        uid: None,
+        api: None,
     }
 }
 
+/// Was a field without an entry set by an earlier `WindowsNodeConfig`? Managed fields tell. Where there are none (etcd, a
+/// cluster restored from a backup) the present one tells: it was created with our finalizer and without a status, and the
+/// field has our value.
+fn was_set_before(object: &CalicoObject, id: &FieldId, applied: &Value, observed: &Observed) -> bool {
+    let has_our_value = object.spec.get(&id.field) == Some(applied);
+    let held = object.held.contains(&id.field) && !object.owners.contains_key(&id.field);
+    let owned = held && (has_our_value || !object.is_part(&id.field));
+    owned || (has_our_value && observed.readable().is_some_and(is_restored))
+}
+
+fn is_restored(config: &WindowsNodeConfig) -> bool {
+    let mut finalizers = config.metadata.finalizers.iter().flatten();
+    let mut entries = config.metadata.managed_fields.iter().flatten();
+    let status = config.status.as_ref();
+    finalizers.any(|f| f == FINALIZER)
+        && entries.all(|m| m.manager.as_deref() != Some(managers::FINALIZER))
+        && status.and_then(|s| s.observed_generation).is_none_or(|g| g < 0)
+}
+
 /// A field no longer wanted: reported on or contested, it keeps its entry for the day of deletion;
-/// replaced by another network type, it is given back (`lapsed`), and then its entry says so.
+/// replaced by another network type, it is given back (`lapsed`), and then its entry says so. Once it has its own
+/// value again and nothing of its object is wanted, the entry goes.
 fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Original> {
-    if original.created || !lapsed(original, judged) {
+    let Some(object) = object(observed, &FieldId::of(original)) else {
+        // While Calico's API cannot be read, a missing object proves nothing.
+        let proven = ConfigKind::OF_CALICO.contains(&original.kind)
+            && api::form(&observed.calico).is_some()
+            && api::unclear(&observed.calico).is_none()
+            && api::pause(&observed.calico).is_none();
+        return (!proven || (original.created && original.uid.is_none())).then(|| original.clone());
+    };
+    if original.created || original.unknown {
         return Some(original.clone());
     }
-    let object = observed
-        .calico
-        .objects
-        .get(&(original.kind, original.name.clone()))?;
-    let current = object.spec.get(&original.field);
-    if current != original.previous.as_ref() {
+    let returned = object.spec.get(&original.field) == original.previous.as_ref();
+    match (lapsed(original, judged), returned) {
         // Until it is given back nothing may be forgotten: the write that does so may fail, or we may.
-        return object
-            .is_ours(&original.field, &original.applied)
-            .then(|| original.clone());
+        (true, false) => {
+            let ours = object.is_ours(&original.field, &original.applied);
+            ours.then(|| original.clone())
+        }
+        (true, true) if released(original, judged) => None,
+        (true, true) => Some(Original {
+            applied: original.previous.clone()?,
+            ..original.clone()
+        }),
+        // Restored. Who changes the field from now on changes a value that is not ours.
+        (false, true) if !object.held.contains(&original.field) && !is_contested(original, judged) => None,
+        (false, _) => Some(original.clone()),
     }
-    let previous = original.previous.clone()?;
-    Some(Original {
-        applied: previous,
-        ..original.clone()
-    })
+}
+
+fn is_contested(original: &Original, judged: &Judged) -> bool {
+    judged.given_up.iter().any(|id| id.is_of(original))
 }
 
 /// The object is written to, and this field of it is not among what we want; or it is released.
@@ -98,17 +217,14 @@ fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a CalicoObject> 
     observed.calico.objects.get(&(id.kind, id.name.clone()))
 }
 
-/// What we hold on an object besides what we want: values given back, which an apply without them would remove.
+/// What an apply must keep on an object besides what we want, or it would remove it: values given back, and values whose
+/// originals are not known.
 pub fn given_back<'a>(
     list: &'a [Original],
     judged: &'a Judged,
-) -> impl Iterator<Item = (FieldId, &'a serde_json::Value)> {
+) -> impl Iterator<Item = (FieldId, &'a Value)> {
     list.iter().filter(|o| lapsed(o, judged)).filter_map(|o| {
-        let id = FieldId {
-            kind: o.kind,
-            name: o.name.clone(),
-            field: o.field.clone(),
-        };
-        Some((id, o.previous.as_ref()?))
+        let value = o.previous.as_ref().or(o.unknown.then_some(&o.applied));
+        Some((FieldId::of(o), value?))
     })
 }

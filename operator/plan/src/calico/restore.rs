@@ -1,13 +1,15 @@
 //! Giving Calico back when the `WindowsNodeConfig` is deleted.
 
 use wn_api::calico::ConfigKind;
+use wn_api::spec::UnknownOriginals;
 use wn_api::status::Original;
 
 use super::writes::returned;
-use super::{Action, Write, hold};
+use super::{Action, Write, hold, originals};
 use crate::field::{Change, FieldId};
 use crate::field::{plain, shown};
-use crate::observed::{CalicoObject, Observed};
+use crate::finding::names_of;
+use crate::observed::{CalicoObject, Config, Observed};
 
 /// What is written, and what is left as it is and why.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,11 +30,17 @@ const ORDER: [ConfigKind; 5] = [
     ConfigKind::FlannelConfiguration,
 ];
 
-pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
+pub fn restoration(all: &[Original], observed: &Observed) -> Restoration {
+    // An object that is gone took its fields along, and one created again under its name has its own.
+    let there = all.iter().filter(|o| originals::is_there(o, observed)).cloned();
+    let (unknown, known): (Vec<_>, Vec<_>) = there.partition(|o| o.unknown);
     let mut restoration = Restoration {
-        held: hold::restoring(originals, observed),
+        held: hold::restoring(&known, observed),
         ..Restoration::default()
     };
+    if !accepts_unknown(observed) {
+        restoration.left.extend(unknown.iter().map(not_known));
+    }
     // Felix and pools must fit each other, and tigera/operator makes pools of its Installation: all or none.
     let held = |kind: &ConfigKind| {
         use ConfigKind::{FelixConfiguration, Installation, IpPool};
@@ -40,7 +48,7 @@ pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
     };
     let kinds: Vec<_> = ORDER.into_iter().filter(|kind| !held(kind)).collect();
     for kind in kinds {
-        let mut names: Vec<_> = originals
+        let mut names: Vec<_> = known
             .iter()
             .filter(|o| o.kind == kind)
             .map(|o| o.name.as_str())
@@ -48,11 +56,10 @@ pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
         names.sort_unstable();
         names.dedup();
         for name in names {
-            let fields: Vec<_> = originals
+            let fields: Vec<_> = known
                 .iter()
                 .filter(|o| o.kind == kind && o.name == name)
                 .collect();
-            // An object that is gone took its fields along.
             if let Some(object) = observed.calico.objects.get(&(kind, name.to_owned())) {
                 restore_object(kind, name, &fields, object, &mut restoration);
             }
@@ -135,12 +142,31 @@ fn change(original: &Original, object: &CalicoObject) -> Change {
     }
 }
 
-fn changed_since(original: &Original, object: &CalicoObject) -> String {
+fn accepts_unknown(observed: &Observed) -> bool {
+    let config = observed.config.as_ref().map(Config::object);
+    config.is_some_and(|c| c.spec.calico.originals.unknown == UnknownOriginals::Accept)
+}
+
+fn not_known(original: &Original) -> String {
     format!(
-        "{}: we set {}, it is {} now; its value before us was {}",
+        "{}: an earlier WindowsNodeConfig set it to {}, and its value before that is not known",
         FieldId::of(original),
-        plain(&original.applied),
-        shown(object.spec.get(&original.field)),
-        shown(original.previous.as_ref()),
+        plain(&original.applied)
     )
+}
+
+fn changed_since(original: &Original, object: &CalicoObject) -> String {
+    let (id, previous) = (FieldId::of(original), shown(original.previous.as_ref()));
+    let applied = plain(&original.applied);
+    match object.spec.get(&original.field) {
+        Some(now) if *now == original.applied => {
+            let owners = object.owners.get(&original.field).into_iter().flatten();
+            let owners = names_of(owners.map(|o| o.manager.as_str()));
+            format!("{id}: {owners} also set {applied}; its value before us was {previous}")
+        }
+        now => format!(
+            "{id}: we set {applied}, it is {} now; its value before us was {previous}",
+            shown(now)
+        ),
+    }
 }

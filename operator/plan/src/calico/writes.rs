@@ -10,7 +10,8 @@ use crate::field::Change;
 use crate::observed::{CalicoObject, Observed};
 use crate::tigera;
 
-pub fn writes(judged: &Judged, observed: &Observed, held: &[Original]) -> Vec<Write> {
+/// `list` is what `originals::next` makes of `held`, and is stored before these are made.
+pub fn writes(judged: &Judged, observed: &Observed, held: &[Original], list: &[Original]) -> Vec<Write> {
     let mut objects: Vec<(ConfigKind, &str)> = Vec::new();
     let wanted = judged.wanted.iter().map(|w| &w.desired.id);
     for id in wanted.chain(&judged.released) {
@@ -19,10 +20,9 @@ pub fn writes(judged: &Judged, observed: &Observed, held: &[Original]) -> Vec<Wr
             objects.push(key);
         }
     }
-    let list = originals::next(held, judged, observed);
     objects
         .into_iter()
-        .filter_map(|(kind, name)| write(kind, name, judged, observed, held, &list))
+        .filter_map(|(kind, name)| write(kind, name, judged, observed, held, list))
         .collect()
 }
 
@@ -146,7 +146,7 @@ fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {
 /// A lapsed field that still has our value and must go back to its own. An object we created has none of
 /// its own: its fields go with it.
 fn given_back(original: &Original, judged: &Judged, object: Option<&CalicoObject>) -> Option<Change> {
-    let object = object.filter(|_| !original.created)?;
+    let object = object.filter(|_| !original.created && !original.unknown)?;
     let current = object.spec.get(&original.field);
     let ours = object.is_ours(&original.field, &original.applied) && original.previous.as_ref() != current;
     (originals::lapsed(original, judged) && ours).then(|| Change {

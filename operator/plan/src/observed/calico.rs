@@ -145,6 +145,11 @@ impl CalicoObject {
         }
     }
 
+    /// Did nobody but us write to it? In etcd nobody can tell.
+    pub const fn is_ours_alone(&self) -> bool {
+        self.written_by_us && self.foreign_writers.is_empty()
+    }
+
     /// Who changes its fields when no owner of them is known.
     pub const fn unknown_writer(&self) -> &'static str {
         if self.etcd_writes.is_some() {
@@ -154,10 +159,16 @@ impl CalicoObject {
         }
     }
 
-    /// Is the field's value of our making? It has the one we set last, or one we set before and were
-    /// stopped from replacing.
+    /// Is the field's value of our making, and nobody else's? It has the one we set last, or one we set before and were
+    /// stopped from replacing. A manager that set the same value wants it with or without us.
     pub fn is_ours(&self, field: &str, applied: &Value) -> bool {
-        self.spec.get(field) == Some(applied) || self.held.contains(field)
+        let ours = self.spec.get(field) == Some(applied) || self.held.contains(field);
+        ours && (self.is_part(field) || !self.owners.contains_key(field))
+    }
+
+    /// Is the field part of a list or a text that has one owner as a whole, who may have changed another part of it?
+    pub fn is_part(&self, field: &str) -> bool {
+        field.contains('[') || self.spec.contains_key(super::flannel::TEXT)
     }
 
     pub fn text(&self, field: &str) -> &str {

@@ -6,6 +6,7 @@
 mod bgp;
 mod calico;
 pub mod cluster;
+mod config;
 pub mod endpoints;
 pub mod etcd;
 pub mod failures;
@@ -36,6 +37,7 @@ pub use calico::{
     API_GROUP, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange, api_group,
 };
 pub use cluster::SourceFacts;
+pub use config::{Config, Unreadable};
 pub use etcd::{Announced, EtcdFacts, EtcdTrouble};
 pub use failures::SandboxFailure;
 pub use filed::{Filed, OnNode};
@@ -54,17 +56,6 @@ use crate::version::Version;
 
 /// `namespace/name`; the namespace is empty for cluster-scoped objects.
 pub type Key = (String, String);
-
-/// The `WindowsNodeConfig` as far as it can be read.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Config {
-    Readable(Box<WindowsNodeConfig>),
-    /// The stored object does not fit our types (a newer version wrote it): the reason, for the status.
-    Unreadable {
-        generation: i64,
-        message: String,
-    },
-}
 
 /// Everything that is known of the cluster.
 #[derive(Clone, Debug, Default)]
@@ -195,11 +186,8 @@ impl CalicoFacts {
 impl Observed {
     /// What is to be given back, as stored.
     pub fn originals(&self) -> Vec<Original> {
-        let status = self.readable().and_then(|c| c.status.as_ref());
-        status
-            .and_then(|s| s.calico.as_ref())
-            .map(|c| c.originals.clone())
-            .unwrap_or_default()
+        let config = self.config.as_ref().map(Config::object);
+        config.map_or(&[][..], originals).to_vec()
     }
 
     /// The readable config, if there is one.
@@ -215,6 +203,12 @@ impl Observed {
         let mut pods = self.pods.iter();
         pods.any(|((place, _), pod)| place == namespace && pod.app == App::NodeAgent)
     }
+}
+
+/// What is to be given back of a `WindowsNodeConfig`, as stored.
+pub fn originals(config: &WindowsNodeConfig) -> &[Original] {
+    let calico = config.status.as_ref().and_then(|s| s.calico.as_ref());
+    calico.map_or(&[], |c| &c.originals)
 }
 
 /// A string at a JSON pointer, or empty.

@@ -100,61 +100,58 @@ pub fn to_the_second(now: Timestamp) -> Timestamp {
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
+/// An object of which parts cannot be read: nothing is known of what the user wants.
+pub fn unreadable(message: &str) -> Verdicts {
+    refused(
+        Reason::InvalidSpec,
+        &format!(
+            "{message}; a newer version of the operator wrote it: install that version, or correct the field"
+        ),
+        "spec",
+        "see Stalled",
+    )
+}
+
 /// A refused spec: what was true of the cluster is no longer looked at.
-pub fn invalid(old: &[Condition], generation: Option<i64>, message: &str, now: Timestamp) -> Vec<Condition> {
-    let verdicts = overall(
-        Verdict::no(Reason::InvalidSpec, message),
-        Verdict::no(
-            Reason::InvalidSpec,
-            "nothing is written while the spec is refused",
-        ),
-        Verdict::yes(Reason::InvalidSpec, message),
-        &Verdict::unknown(
-            Reason::InvalidSpec,
-            "not looked at while the spec is refused: see Stalled",
-        ),
-    );
-    set(old, generation, verdicts, now)
+pub fn invalid(message: &str) -> Verdicts {
+    refused(Reason::InvalidSpec, message, "spec", "see Stalled")
 }
 
 /// A platform that is refused: the cluster is left as it is, and no longer looked at.
-pub fn unsupported(
-    old: &[Condition],
-    generation: Option<i64>,
-    finding: &Finding,
-    now: Timestamp,
-) -> Vec<Condition> {
-    let Finding { reason, message } = finding;
-    let mut verdicts = overall(
-        Verdict::no(*reason, message.clone()),
-        Verdict::no(*reason, "nothing is written while the platform is refused"),
-        Verdict::yes(*reason, message.clone()),
-        &Verdict::unknown(
-            *reason,
-            "not looked at while the platform is refused: see PlatformSupported",
-        ),
-    );
+pub fn unsupported(findings: &[Finding]) -> Verdicts {
+    let first = findings.first();
+    let (reason, message) = first.map_or((Reason::PlatformUnsupported, ""), |f| {
+        (f.reason, f.message.as_str())
+    });
+    let mut verdicts = refused(reason, message, "platform", "see PlatformSupported");
     for (type_, verdict) in types::ALL.iter().zip(&mut verdicts) {
         if *type_ == types::PLATFORM_SUPPORTED {
-            *verdict = Verdict::no(*reason, message.clone());
+            *verdict = Verdict::no(reason, message);
         }
     }
-    set(old, generation, verdicts, now)
+    verdicts
+}
+
+fn refused(reason: Reason, message: &str, what: &str, see: &str) -> Verdicts {
+    overall(
+        Verdict::no(reason, message),
+        Verdict::no(reason, format!("nothing is written while the {what} is refused")),
+        Verdict::yes(reason, message),
+        &Verdict::unknown(
+            reason,
+            format!("not looked at while the {what} is refused: {see}"),
+        ),
+    )
 }
 
 /// What decisions need cannot be read: the cluster is left as it is.
-pub fn unread(
-    old: &[Condition],
-    generation: Option<i64>,
-    Finding { reason, message }: &Finding,
-    now: Timestamp,
-) -> Vec<Condition> {
+pub fn unread(Finding { reason, message }: &Finding) -> Verdicts {
     let stalled = if *reason == Reason::ReadForbidden {
         Verdict::yes(*reason, message.clone())
     } else {
         Verdict::no(*reason, "it is tried again")
     };
-    let verdicts = overall(
+    overall(
         Verdict::no(*reason, message.clone()),
         Verdict::no(*reason, "nothing is written while the cluster cannot be read"),
         stalled,
@@ -162,24 +159,17 @@ pub fn unread(
             *reason,
             "not looked at while the cluster cannot be read: see Ready",
         ),
-    );
-    set(old, generation, verdicts, now)
+    )
 }
 
 /// The CR is being deleted.
-pub fn restoring(
-    old: &[Condition],
-    generation: Option<i64>,
-    message: &str,
-    now: Timestamp,
-) -> Vec<Condition> {
-    let verdicts = overall(
+pub fn restoring(message: &str) -> Verdicts {
+    overall(
         Verdict::no(Reason::Restoring, message),
         Verdict::yes(Reason::Restoring, message),
         Verdict::no(Reason::Restoring, "progress is being made"),
         &Verdict::unknown(Reason::Restoring, "not looked at while the cluster is given back"),
-    );
-    set(old, generation, verdicts, now)
+    )
 }
 
 /// The three conditions of the whole, and the same verdict on every concern.

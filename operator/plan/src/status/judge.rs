@@ -33,9 +33,14 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table)
         run(&plan.proxy, App::KubeProxy),
         node_condition(nodes),
     ];
-    let ready = ready(&concerns);
+    // Without finalizer and originals nothing may be written, whatever else there is to say.
+    let own = failed(applied, Part::Own);
+    let ready = own.clone().unwrap_or_else(|| ready(&concerns));
     let stalled = stalled(&concerns);
-    let reconciling = reconciling(&concerns, stalled.is_true(), plan.write);
+    let reconciling = own.map_or_else(
+        || reconciling(&concerns, stalled.is_true(), plan.write),
+        |own| Condition::yes(own.reason, own.message),
+    );
     let [a, b, c, d, e, f, g, h, i] = concerns;
     [
         ready,
@@ -50,8 +55,20 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table)
         g,
         h,
         i,
+        originals(plan),
         advisories(plan),
     ]
+}
+
+/// False when deletion cannot give everything back.
+fn originals(plan: &Plan) -> Condition {
+    match &plan.calico.unknown {
+        Some(Finding { reason, message }) => Condition::no(*reason, message.clone()),
+        None => Condition::yes(
+            Reason::AsExpected,
+            "status.calico.originals has what deletion gives back",
+        ),
+    }
 }
 
 fn platform(plan: &Plan) -> Condition {

@@ -7,10 +7,9 @@ mod nodes;
 mod tigera;
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use wn_api::WindowsNodeConfig;
 use wn_api::names::tigera as names_of_tigera;
-use wn_api::status::{CalicoStatus, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus};
+use wn_api::status::{CalicoStatus, Original, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus};
 
 use crate::advice;
 use crate::applied::Applied;
@@ -19,7 +18,7 @@ use crate::decide::{Plan, WorkloadPlan};
 use crate::field::{Change, shown};
 use crate::finding::Finding;
 use crate::node::{Setting, Table};
-use crate::observed::{App, Observed};
+use crate::observed::{self, App, Observed};
 use crate::platform::{self, PlatformPlan};
 use crate::release;
 use crate::standing::Standing;
@@ -34,55 +33,81 @@ pub struct Nodes<'a> {
     pub setting: &'a Setting,
 }
 
-/// A refused spec: says why, and keeps everything else as it was, because nothing was touched.
-pub fn refused(
-    config: &WindowsNodeConfig,
-    violations: &[Violation],
-    now: Timestamp,
-) -> WindowsNodeConfigStatus {
-    let message = violations
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("; ");
-    let old = config.status.clone().unwrap_or_default();
-    let conditions = conditions::invalid(&old.conditions, config.metadata.generation, &message, now);
-    WindowsNodeConfigStatus {
-        observed_generation: config.metadata.generation,
-        conditions,
-        ..old
-    }
+/// What came of a pass over an object. Where there is none, or the pass ended before it knew (a lost race, say), nothing
+/// is written.
+#[derive(Clone, Copy)]
+pub enum Outcome<'a> {
+    /// Parts of the object do not fit our types: nothing was touched.
+    Unreadable { message: &'a str },
+    /// The spec is refused: nothing was touched.
+    Refused { violations: &'a [Violation] },
+    /// What decisions need cannot be read: nothing was touched.
+    Unread { finding: &'a Finding },
+    /// The platform is refused: nothing was touched.
+    Unsupported { platform: &'a PlatformPlan },
+    /// The object is being deleted, and the message says what that waits for.
+    Restoring { message: &'a str },
+    /// A plan was made, and applied as far as `applied` says.
+    Settled(Settled<'a>),
 }
 
-/// What decisions need cannot be read: says so, and keeps everything else as it was, because nothing was touched.
-pub fn unread(config: &WindowsNodeConfig, finding: &Finding, now: Timestamp) -> WindowsNodeConfigStatus {
-    let old = config.status.clone().unwrap_or_default();
-    let conditions = conditions::unread(&old.conditions, config.metadata.generation, finding, now);
-    WindowsNodeConfigStatus {
-        observed_generation: config.metadata.generation,
-        conditions,
-        ..old
-    }
+#[derive(Clone, Copy)]
+pub struct Settled<'a> {
+    /// `metadata.generation` of the object the plan was made for, which may have a newer one by now.
+    pub generation: Option<i64>,
+    pub observed: &'a Observed,
+    pub plan: &'a Plan,
+    pub applied: &'a Applied,
+    pub nodes: Nodes<'a>,
 }
 
-/// A platform that is refused: says why, and keeps everything else as it was, because nothing was touched.
-pub fn unsupported(
-    config: &WindowsNodeConfig,
-    plan: &PlatformPlan,
-    now: Timestamp,
-) -> WindowsNodeConfigStatus {
+/// The status for an outcome. Where nothing was looked at, what was said before stands.
+pub fn assemble(config: &WindowsNodeConfig, outcome: Outcome, now: Timestamp) -> WindowsNodeConfigStatus {
     let old = config.status.clone().unwrap_or_default();
-    let generation = config.metadata.generation;
-    let conditions = plan.findings.first().map_or_else(
-        || old.conditions.clone(),
-        |finding| conditions::unsupported(&old.conditions, generation, finding, now),
-    );
+    let generation = match outcome {
+        Outcome::Settled(settled) => settled.generation,
+        Outcome::Unreadable { .. }
+        | Outcome::Refused { .. }
+        | Outcome::Unread { .. }
+        | Outcome::Unsupported { .. }
+        | Outcome::Restoring { .. } => config.metadata.generation,
+    };
+    let conditions = conditions::set(&old.conditions, generation, verdicts(outcome), now);
+    // Written by itself, before the first write to what it speaks of: see `originals_to_store`.
+    let originals = observed::originals(config).to_vec();
+    let looked_at = match outcome {
+        Outcome::Settled(settled) => settled.status(config, now),
+        Outcome::Unsupported { platform } => WindowsNodeConfigStatus {
+            platform: platform_status(platform),
+            pending_changes: Vec::new(),
+            ..old
+        },
+        Outcome::Unreadable { .. }
+        | Outcome::Refused { .. }
+        | Outcome::Unread { .. }
+        | Outcome::Restoring { .. } => old,
+    };
     WindowsNodeConfigStatus {
         observed_generation: generation,
         conditions,
-        platform: platform_status(plan),
-        pending_changes: Vec::new(),
-        ..old
+        calico: looked_at
+            .calico
+            .map(|calico| CalicoStatus { originals, ..calico }),
+        ..looked_at
+    }
+}
+
+fn verdicts(outcome: Outcome) -> Verdicts {
+    match outcome {
+        Outcome::Unreadable { message } => conditions::unreadable(message),
+        Outcome::Refused { violations } => {
+            let all: Vec<_> = violations.iter().map(ToString::to_string).collect();
+            conditions::invalid(&all.join("; "))
+        }
+        Outcome::Unread { finding } => conditions::unread(finding),
+        Outcome::Unsupported { platform } => conditions::unsupported(&platform.findings),
+        Outcome::Restoring { message } => conditions::restoring(message),
+        Outcome::Settled(s) => judge::judge(s.observed, s.plan, s.applied, s.nodes.table),
     }
 }
 
@@ -93,54 +118,34 @@ fn platform_status(plan: &PlatformPlan) -> Option<PlatformStatus> {
     })
 }
 
-/// The status while the cluster is given back.
-pub fn restoring(config: &WindowsNodeConfig, message: &str, now: Timestamp) -> WindowsNodeConfigStatus {
-    let old = config.status.clone().unwrap_or_default();
-    let conditions = conditions::restoring(&old.conditions, config.metadata.generation, message, now);
-    WindowsNodeConfigStatus {
-        observed_generation: config.metadata.generation,
-        conditions,
-        ..old
+impl Settled<'_> {
+    /// All but what `assemble` says of every outcome.
+    fn status(&self, config: &WindowsNodeConfig, now: Timestamp) -> WindowsNodeConfigStatus {
+        let Settled {
+            generation: _,
+            observed,
+            plan,
+            applied: _,
+            nodes,
+        } = *self;
+        WindowsNodeConfigStatus {
+            observed_generation: None,
+            conditions: Vec::new(),
+            inputs: Some(plan.inputs.status()),
+            platform: platform_status(&plan.platform),
+            calico: Some(calico_status(observed, plan)),
+            node_agent: Some(workload_status(&plan.agent, App::NodeAgent, observed)),
+            network_agent: needed(&plan.network_agent)
+                .then(|| workload_status(&plan.network_agent, App::NetworkAgent, observed)),
+            kube_proxy: Some(workload_status(&plan.proxy, App::KubeProxy, observed)),
+            nodes: Some(nodes::status(&config.spec, observed, nodes, now)),
+            advisories: Some(advice::status(&plan.advisories)),
+            pending_changes: if plan.write { Vec::new() } else { pending(plan) },
+        }
     }
 }
 
-/// The status after a plan was applied, or only made (mode `Observe`).
-pub fn build(
-    config: &WindowsNodeConfig,
-    observed: &Observed,
-    plan: &Plan,
-    applied: &Applied,
-    nodes: Nodes,
-    now: Timestamp,
-) -> WindowsNodeConfigStatus {
-    let old: &[Condition] = config.status.as_ref().map_or(&[], |s| &s.conditions);
-    let judged = judge::judge(observed, plan, applied, nodes.table);
-    WindowsNodeConfigStatus {
-        observed_generation: config.metadata.generation,
-        conditions: conditions::set(old, config.metadata.generation, judged, now),
-        inputs: Some(plan.inputs.status()),
-        platform: platform_status(&plan.platform),
-        calico: Some(calico_status(config, observed, plan)),
-        node_agent: Some(workload_status(&plan.agent, App::NodeAgent, observed)),
-        network_agent: needed(&plan.network_agent)
-            .then(|| workload_status(&plan.network_agent, App::NetworkAgent, observed)),
-        kube_proxy: Some(workload_status(&plan.proxy, App::KubeProxy, observed)),
-        nodes: Some(nodes::status(&config.spec, observed, nodes, now)),
-        advisories: Some(advice::status(&plan.advisories)),
-        pending_changes: if plan.write { Vec::new() } else { pending(plan) },
-    }
-}
-
-/// What is kept for the day of deletion is stored by itself, before the first write: see `with_originals`.
-fn calico_status(config: &WindowsNodeConfig, observed: &Observed, plan: &Plan) -> CalicoStatus {
-    let held = || {
-        config
-            .status
-            .as_ref()
-            .and_then(|s| s.calico.as_ref())
-            .map(|c| c.originals.clone())
-            .unwrap_or_default()
-    };
+fn calico_status(observed: &Observed, plan: &Plan) -> CalicoStatus {
     let release = release::of_calico(observed).map(|release| release.version.to_string());
     let written = || {
         let information = observed.calico.cluster_information.as_ref()?;
@@ -150,26 +155,14 @@ fn calico_status(config: &WindowsNodeConfig, observed: &Observed, plan: &Plan) -
     CalicoStatus {
         api: plan.calico.form,
         version: version.filter(|v| !v.is_empty()),
-        originals: if plan.write {
-            plan.calico.originals.clone()
-        } else {
-            held()
-        },
+        originals: Vec::new(),
     }
 }
 
-/// The stored status with the originals of a plan, when they are not stored yet.
-pub fn with_originals(config: &WindowsNodeConfig, plan: &Plan) -> Option<WindowsNodeConfigStatus> {
-    let mut status = config.status.clone().unwrap_or_default();
-    let mut calico = status.calico.take().unwrap_or_default();
-    if calico.originals == plan.calico.originals {
-        return None;
-    }
-    calico.originals = plan.calico.originals.clone();
-    Some(WindowsNodeConfigStatus {
-        calico: Some(calico),
-        ..status
-    })
+/// What is to be stored before a plan is applied, when it is not yet.
+pub fn originals_to_store<'a>(config: &WindowsNodeConfig, plan: &'a Plan) -> Option<&'a [Original]> {
+    let list = plan.calico.originals.as_slice();
+    (observed::originals(config) != list).then_some(list)
 }
 
 fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> WorkloadStatus {

@@ -8,6 +8,7 @@ use wn_api::spec::{Management, NetworkType, Policy, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
 use super::fields;
+use crate::calico::originals;
 use crate::field::{FieldId, is_met};
 use crate::finding::Finding;
 use crate::network;
@@ -82,14 +83,14 @@ fn set_by_us(observed: &Observed, installation: &CalicoObject) -> bool {
         return false;
     };
     original.applied == json!("HNS")
+        && !original.unknown
         && original.previous.as_ref() != Some(&original.applied)
         && installation.is_ours(WINDOWS_DATAPLANE, &original.applied)
 }
 
-fn original(observed: &Observed) -> Option<&Original> {
+fn original(observed: &Observed) -> Option<Original> {
     let id = windows_dataplane();
-    let calico = observed.readable()?.status.as_ref()?.calico.as_ref()?;
-    calico.originals.iter().find(|o| id.is_of(o))
+    originals::held(observed).into_iter().find(|o| id.is_of(o))
 }
 
 fn windows_dataplane() -> FieldId {

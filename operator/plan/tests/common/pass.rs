@@ -12,7 +12,7 @@ use wn_plan::observed::{
     AffinityFacts, App, BlockFacts, DaemonSetFacts, Observed, OwnKind, OwnObject, PodFacts, Source,
     cluster as sources,
 };
-use wn_plan::status;
+use wn_plan::status::{self, Outcome, Settled, assemble};
 use wn_plan::validate::validate;
 
 use super::{Cluster, NAMESPACE};
@@ -28,9 +28,7 @@ impl Cluster {
         if !plan.write {
             return;
         }
-        if let Some(status) = status::with_originals(self.config(), plan) {
-            self.config_mut().status = Some(status);
-        }
+        self.store_originals(plan);
         for field in &plan.calico.given_up {
             self.contests.give_up(field.clone(), self.now);
         }
@@ -66,6 +64,13 @@ impl Cluster {
         }
     }
 
+    pub fn store_originals(&mut self, plan: &Plan) {
+        if let Some(list) = status::originals_to_store(self.config(), plan) {
+            let status = self.config_mut().status.get_or_insert_default();
+            status.calico.get_or_insert_default().originals = list.to_vec();
+        }
+    }
+
     fn see_daemon_set(&mut self, object: &OwnObject, body: &Value) {
         if object.kind == OwnKind::DaemonSet {
             let facts = DaemonSetFacts::read(body).expect("our own DaemonSets are recognised as such");
@@ -95,11 +100,17 @@ impl Cluster {
         for node in all {
             self.table.judge(&node, &self.observed, &setting, self.now);
         }
-        let nodes = status::Nodes {
-            table: &self.table,
-            setting: &setting,
+        let settled = Settled {
+            generation: self.config().metadata.generation,
+            observed: &self.observed,
+            plan,
+            applied,
+            nodes: status::Nodes {
+                table: &self.table,
+                setting: &setting,
+            },
         };
-        status::build(self.config(), &self.observed, plan, applied, nodes, self.now)
+        assemble(self.config(), Outcome::Settled(settled), self.now)
     }
 
     /// The CR is deleted: Calico is given back.

@@ -1,6 +1,7 @@
 //! Step 4: makes a plan true, in an order in which every prefix leaves the cluster sound: what is to be
 //! given back is written down first, Calico is made fit before anything is started on it.
 
+pub mod finalizer;
 mod objects;
 
 use jiff::Timestamp;
@@ -8,14 +9,14 @@ use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
 use wn_plan::applied::{Applied, Failure, Part};
 use wn_plan::decide::Plan;
-use wn_plan::status::with_originals;
+use wn_plan::status::originals_to_store;
 
 use crate::context::Context;
 use crate::error::Error;
 use crate::metrics::WHOLE_OBJECT;
 use crate::{status_writer, store};
 
-pub use objects::{delete as delete_object, set_finalizer};
+pub use objects::{delete as delete_object, describe};
 
 pub async fn apply(
     context: &Context,
@@ -24,11 +25,13 @@ pub async fn apply(
     now: Timestamp,
 ) -> Result<Applied, Error> {
     let mut applied = Applied::default();
-    if !plan.calico.originals.is_empty() || !plan.objects.is_empty() {
-        set_finalizer(context, config, true).await?;
-    }
-    if let Some(status) = with_originals(config, plan) {
-        status_writer::write(context, config, &status).await?;
+    match prepare(context, config, plan).await {
+        Ok(()) => {}
+        Err(error) if error.is_stale() => return Err(error),
+        Err(error) => {
+            fail(context, &mut applied, Part::Own, &error);
+            return Ok(applied);
+        }
     }
     context.remember(|memory| {
         for field in &plan.calico.given_up {
@@ -44,15 +47,29 @@ pub async fn apply(
         // Decided on a version that is gone: the newer one is on its way, decide again on that.
         Err((_, error)) if error.is_stale() => Err(error),
         Err((part, error)) => {
-            tracing::warn!(?part, error = %error, "a write failed");
-            context.metrics.apply_error(&error);
-            applied.failure = Some(Failure {
-                part,
-                message: error.to_string(),
-            });
+            fail(context, &mut applied, part, &error);
             Ok(applied)
         }
     }
+}
+
+/// What stands before the first write to anything else, marks on Nodes included: without it that write could never be
+/// taken back.
+async fn prepare(context: &Context, config: &WindowsNodeConfig, plan: &Plan) -> Result<(), Error> {
+    finalizer::add(context, config).await?;
+    match originals_to_store(config, plan) {
+        Some(list) => status_writer::originals(context, config, list).await,
+        None => Ok(()),
+    }
+}
+
+fn fail(context: &Context, applied: &mut Applied, part: Part, error: &Error) {
+    tracing::warn!(?part, %error, "a write failed");
+    context.metrics.apply_error(error);
+    applied.failure = Some(Failure {
+        part,
+        message: error.to_string(),
+    });
 }
 
 const fn part(kind: ConfigKind) -> Part {

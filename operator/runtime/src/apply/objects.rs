@@ -1,8 +1,7 @@
-//! Writes to objects of ours, and of our finalizer.
+//! Writes to objects of ours.
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
-use serde_json::{Value, json};
-use wn_api::WindowsNodeConfig;
+use serde_json::Value;
 use wn_api::names::{self, managers};
 use wn_plan::applied::Part;
 use wn_plan::decide::ObjectWrite;
@@ -32,7 +31,7 @@ fn api(context: &Context, kind: OwnKind) -> (Topic, Option<Api<DynamicObject>>) 
     }
 }
 
-fn describe(object: &OwnObject) -> String {
+pub fn describe(object: &OwnObject) -> String {
     format!("{:?} {}/{}", object.kind, object.namespace, object.name)
 }
 
@@ -83,37 +82,5 @@ pub async fn create_services_endpoint(context: &Context, config_map: &Value) -> 
         }
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
         Err(error) => Err(Error::new(what, error)),
-    }
-}
-
-/// Sets or removes our finalizer; other finalizers are not touched.
-pub async fn set_finalizer(context: &Context, config: &WindowsNodeConfig, wanted: bool) -> Result<(), Error> {
-    let there = config
-        .metadata
-        .finalizers
-        .iter()
-        .flatten()
-        .any(|f| f == names::FINALIZER);
-    if there == wanted {
-        return Ok(());
-    }
-    let Some(api) = context.apis.api(Topic::Config) else {
-        return Ok(());
-    };
-    let finalizers: &[&str] = if wanted { &[names::FINALIZER] } else { &[] };
-    let body = json!({
-        "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),
-        "kind": names::KIND,
-        "metadata": { "name": names::SINGLETON, "uid": config.metadata.uid, "finalizers": finalizers },
-    });
-    let params = PatchParams::apply(managers::FINALIZER).force();
-    match api.patch(names::SINGLETON, &params, &Patch::Apply(&body)).await {
-        Ok(stored) => {
-            if wanted && let Ok(value) = serde_json::to_value(&stored) {
-                context.world.put(Topic::Config, &value);
-            }
-            Ok(())
-        }
-        Err(error) => Err(Error::new("finalizer of WindowsNodeConfig default", error)),
     }
 }

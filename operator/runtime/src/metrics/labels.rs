@@ -114,7 +114,7 @@ impl Class {
 
     pub const fn of(error: &Error) -> Self {
         match error {
-            Error::Unreachable { .. } | Error::Etcd { .. } => Self::Unreachable,
+            Error::Unreachable { .. } | Error::Silent { .. } | Error::Etcd { .. } => Self::Unreachable,
             Error::NotServed { .. } => Self::NotFound,
             Error::Refused { code, .. } => match *code {
                 401 | 403 => Self::Forbidden,

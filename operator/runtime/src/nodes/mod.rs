@@ -9,8 +9,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
-use wn_api::spec::Mode;
-use wn_plan::applied::Applied;
+use wn_plan::applied::{Applied, Part};
 use wn_plan::decide::Plan;
 use wn_plan::node::{Judgement, Marks, Setting, marks};
 
@@ -22,13 +21,16 @@ pub use writer::{Writer, unmark};
 /// Keeps the outcome of a pass over the cluster. When it changes what nodes are judged by, all are.
 pub fn settle(context: &Context, config: &WindowsNodeConfig, plan: Plan, applied: Applied) {
     let setting = context.world.read(|o| Setting::of(&config.spec, o, &plan));
-    let taint = (config.spec.mode == Mode::Manage).then_some(config.spec.readiness.taint);
+    let prepared = applied.failure.as_ref().is_none_or(|f| f.part != Part::Own);
+    let taint = (plan.write && prepared).then_some(config.spec.readiness.taint);
     let all = context.remember(|memory| {
         let same = memory
             .outcome
             .as_ref()
             .is_some_and(|o| o.setting == setting && o.taint == taint);
         memory.outcome = Some(Outcome {
+            uid: config.metadata.uid.clone(),
+            generation: config.metadata.generation,
             plan,
             applied,
             setting,

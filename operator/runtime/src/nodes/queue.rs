@@ -37,6 +37,8 @@ pub struct Queue {
     turn: u64,
     /// Nodes being written to: a newer wish waits, so that the older one never lands last.
     busy: BTreeSet<String>,
+    /// Those of them whose wish was taken back meanwhile: it is not tried again.
+    taken_back: BTreeSet<String>,
     failing: BTreeMap<String, Failing>,
     /// The API server pushed back.
     paused: Option<Instant>,
@@ -63,7 +65,9 @@ impl Queue {
         self.failing.remove(node);
     }
 
+    /// Takes all wishes back, those under way too.
     pub fn clear(&mut self) {
+        self.taken_back.clone_from(&self.busy);
         self.wishes.clear();
         self.order.clear();
         self.failing.clear();
@@ -92,6 +96,9 @@ impl Queue {
     /// A write ended. What did not succeed is wished for again, unless there is a newer wish.
     pub fn end(&mut self, node: &str, marks: Marks, outcome: &Outcome, now: Instant) {
         self.busy.remove(node);
+        if self.taken_back.remove(node) {
+            return;
+        }
         match outcome {
             Outcome::Done => {
                 self.failing.remove(node);
@@ -181,6 +188,19 @@ mod tests {
             Some(("a".to_owned(), marks(false))),
             "the newer wish"
         );
+    }
+
+    #[test]
+    fn what_is_taken_back_while_it_is_written_is_not_tried_again() {
+        let mut queue = Queue::default();
+        let now = Instant::now();
+        queue.want("a", marks(true));
+        let (node, old) = queue.next(now).unwrap();
+        queue.clear();
+        queue.end(&node, old, &Outcome::Failed, now);
+        assert_eq!(queue.pause(now), None);
+        queue.want("a", marks(false));
+        assert_eq!(queue.next(now), Some(("a".to_owned(), marks(false))));
     }
 
     #[test]

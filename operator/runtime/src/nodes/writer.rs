@@ -63,6 +63,7 @@ impl Writer {
         }
     }
 
+    /// Takes all wishes back. Of one under way the request still ends (see `rest`), and it is not tried again.
     pub fn clear(&self) {
         self.lock().clear();
     }

@@ -194,7 +194,14 @@ fn pass(observed: &Observed, config: &WindowsNodeConfig, now: Timestamp) {
         table: &table,
         setting: &setting,
     };
-    let _ = status::build(config, observed, &plan, &Applied::default(), nodes, now);
+    let settled = status::Settled {
+        generation: config.metadata.generation,
+        observed,
+        plan: &plan,
+        applied: &Applied::default(),
+        nodes,
+    };
+    let _ = status::assemble(config, status::Outcome::Settled(settled), now);
 }
 
 fn persisted() -> ProptestConfig {

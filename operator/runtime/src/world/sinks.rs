@@ -153,7 +153,7 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
         }
         Topic::Announced => return announced(observed, name, object),
         Topic::Etcd => false,
-        Topic::Config => replace(&mut observed.config, object.map(config)),
+        Topic::Config => replace(&mut observed.config, object.map(Config::read)),
         Topic::DaemonSets => {
             let facts = set(
                 &mut observed.daemon_sets,
@@ -372,24 +372,6 @@ fn replace<F: PartialEq>(slot: &mut Option<F>, fact: Option<F>) -> bool {
     let changed = *slot != fact;
     *slot = fact;
     changed
-}
-
-fn config(object: &Value) -> Config {
-    let mut object = object.clone();
-    if let Some(metadata) = object.pointer_mut("/metadata").and_then(Value::as_object_mut) {
-        metadata.remove("managedFields");
-    }
-    let generation = object
-        .pointer("/metadata/generation")
-        .and_then(Value::as_i64)
-        .unwrap_or_default();
-    match serde_json::from_value(object) {
-        Ok(config) => Config::Readable(Box::new(config)),
-        Err(error) => Config::Unreadable {
-            generation,
-            message: error.to_string(),
-        },
-    }
 }
 
 /// Keeps our own objects whole, without what changes by itself.

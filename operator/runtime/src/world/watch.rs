@@ -21,9 +21,7 @@ use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::spec::NetworkType;
 use wn_api::spec::{DatastoreType, Etcd};
 use wn_plan::calico::api::{form, is_v1_empty};
-use wn_plan::observed::{
-    Observed, Source, {Key, Reservations},
-};
+use wn_plan::observed::{Config, Key, Observed, Reservations, Source};
 use wn_plan::unread::Unread;
 
 use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
@@ -246,7 +244,8 @@ const CALICO: [Topic; 11] = [
 
 /// What only some network types read; flannel's configuration also as long as it is to be given back.
 fn of_network(observed: &Observed) -> Vec<Topic> {
-    let network = observed.readable().map(|c| c.spec.network.type_);
+    let config = observed.config.as_ref().map(Config::object);
+    let network = config.map(|c| c.spec.network.type_);
     let flannel = matches!(
         network,
         Some(NetworkType::FlannelHostGateway | NetworkType::FlannelVxlan)
@@ -268,7 +267,7 @@ fn of_network(observed: &Observed) -> Vec<Topic> {
 
 /// The etcd that the spec says holds Calico.
 fn etcd_of(observed: &Observed) -> Option<Etcd> {
-    let datastore = &observed.readable()?.spec.calico.datastore;
+    let datastore = &observed.config.as_ref()?.object().spec.calico.datastore;
     let etcd = datastore.etcd.as_ref();
     etcd.filter(|_| datastore.type_ == DatastoreType::Etcd).cloned()
 }
