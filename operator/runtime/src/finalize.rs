@@ -6,18 +6,19 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
+use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::reasons::{Reason, events};
 use wn_api::spec::{DeletionPolicy, Mode};
 use wn_api::status::Original;
 use wn_plan::calico::{api, datastore, restore};
 use wn_plan::field::FieldId;
-use wn_plan::observed::Observed;
+use wn_plan::observed::{NodeFacts, Observed};
 use wn_plan::status::{self, describe};
 
 use crate::apply;
 use crate::context::{Context, Next};
 use crate::error::Error;
-use crate::nodes::unmark;
+use crate::nodes::{Left, unmark};
 use crate::{status_writer, store};
 
 /// Long enough for a migration's steps and an API server's restart; after that a person who deletes the
@@ -56,7 +57,7 @@ async fn delete_objects(context: &Context) -> Result<(), Error> {
 /// Requests under way at once.
 const CONCURRENCY: usize = 8;
 
-/// Takes our conditions and taints off the Nodes.
+/// Takes our conditions, taints and labels off the Nodes.
 async fn unmark_nodes(context: &Context) -> Result<(), Error> {
     // A mark that lands after this would stay for ever.
     context.nodes.rest().await;
@@ -64,16 +65,19 @@ async fn unmark_nodes(context: &Context) -> Result<(), Error> {
         let ours = o
             .nodes
             .iter()
-            .filter(|(_, n)| n.said.is_some() || n.taint_is_ours);
-        ours.map(|(name, n)| (name.clone(), n.tainted && n.taint_is_ours))
-            .collect()
+            .filter(|(_, n)| n.said.is_some() || n.taint_is_ours || n.labels.get(KUBE_PROXY_GROUP).is_some());
+        let left = |n: &NodeFacts| Left {
+            tainted: n.tainted && n.taint_is_ours,
+            labelled: n.labels.get(KUBE_PROXY_GROUP).is_some(),
+        };
+        ours.map(|(name, n)| (name.clone(), left(n))).collect()
     });
     let api = Api::all(context.apis.client());
     futures::stream::iter(marked.into_iter().map(Ok))
-        .try_for_each_concurrent(CONCURRENCY, |(name, tainted)| {
+        .try_for_each_concurrent(CONCURRENCY, |(name, left)| {
             let api = api.clone();
             async move {
-                let done = unmark(&api, &name, tainted).await;
+                let done = unmark(&api, &name, left).await;
                 done.map_err(|e| Error::new(format!("condition of Node {name}"), e))
             }
         })

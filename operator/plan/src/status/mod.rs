@@ -10,15 +10,15 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use wn_api::WindowsNodeConfig;
 use wn_api::names::tigera as names_of_tigera;
-use wn_api::status::{CalicoStatus, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus};
+use wn_api::status::{CalicoStatus, GroupStatus, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus};
 
 use crate::advice;
 use crate::applied::Applied;
 use crate::calico::{Action, Write};
-use crate::decide::{Plan, WorkloadPlan};
+use crate::decide::{DaemonSetPlan, Plan, WorkloadPlan};
 use crate::field::{Change, shown};
 use crate::node::{Setting, Table};
-use crate::observed::{App, Observed};
+use crate::observed::{App, DaemonSetFacts, Observed};
 use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
 use crate::validate::Violation;
@@ -159,26 +159,60 @@ pub fn with_originals(config: &WindowsNodeConfig, plan: &Plan) -> Option<Windows
 }
 
 fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> WorkloadStatus {
-    let ours = plan.standing == Standing::Managed;
-    let running = observed
-        .daemon_sets
-        .iter()
-        .find(|(_, facts)| facts.app == app && facts.ours == ours);
+    let management = plan.standing.as_str().to_owned();
+    let managed_by = match &plan.standing {
+        Standing::Managed => return our_status(plan, management, observed),
+        Standing::External { by } => Some(by.clone()),
+        Standing::NotNeeded { .. } => None,
+    };
+    let running = observed.foreign(app).next();
     let counts = running.map(|(_, facts)| facts);
     WorkloadStatus {
-        management: plan.standing.as_str().to_owned(),
-        managed_by: match &plan.standing {
-            Standing::Managed => None,
-            Standing::External { by } => Some(by.clone()),
-            Standing::NotNeeded { .. } => None,
-        },
+        management,
+        managed_by,
         daemon_set: running.map(|((namespace, name), _)| format!("{namespace}/{name}")),
-        version: plan.version.as_ref().filter(|_| ours).map(ToString::to_string),
-        image: plan.image.clone(),
-        flags: if ours { plan.flags.clone() } else { Vec::new() },
         desired: counts.map_or(0, |c| c.desired),
         updated: counts.map_or(0, |c| c.updated),
         ready: counts.map_or(0, |c| c.ready),
+        ..WorkloadStatus::default()
+    }
+}
+
+fn our_status(plan: &WorkloadPlan, management: String, observed: &Observed) -> WorkloadStatus {
+    let groups: Vec<_> = plan
+        .daemon_sets
+        .iter()
+        .map(|d| group_status(d, observed))
+        .collect();
+    let sum = |count: fn(&GroupStatus) -> i32| groups.iter().map(count).sum();
+    let first = plan.daemon_sets.first();
+    let main = groups.first().cloned().unwrap_or_default();
+    let exists = first.is_some_and(|d| observed.our_daemon_set(d.name).is_some());
+    WorkloadStatus {
+        management,
+        managed_by: None,
+        daemon_set: exists.then_some(main.daemon_set),
+        version: main.version,
+        image: main.image,
+        flags: main.flags,
+        desired: sum(|g| g.desired),
+        updated: sum(|g| g.updated),
+        ready: sum(|g| g.ready),
+        groups: if groups.len() > 1 { groups } else { Vec::new() },
+    }
+}
+
+fn group_status(plan: &DaemonSetPlan, observed: &Observed) -> GroupStatus {
+    let facts = observed.our_daemon_set(plan.name);
+    let count = |read: fn(&DaemonSetFacts) -> i32| facts.map_or(0, read);
+    GroupStatus {
+        daemon_set: format!("{}/{}", observed.namespace, plan.name),
+        version: plan.version.as_ref().map(ToString::to_string),
+        image: plan.image.clone(),
+        flags: plan.flags.clone(),
+        desired: count(|f| f.desired),
+        updated: count(|f| f.updated),
+        ready: count(|f| f.ready),
     }
 }
 
