@@ -151,6 +151,7 @@ fn an_old_node_does_not_roll_the_others() {
     let plan = cluster.pass();
     assert_eq!(applied(&plan, PROXY), Value::Null);
     assert!(!has_dsr(&applied(&plan, WITHOUT_DSR)));
+    assert!(plan.objects.iter().all(|o| !o.drift), "made, not repaired");
     cluster.roll_out();
     assert!(cluster.pass().objects.is_empty());
     let (state, message) = condition(&cluster);

@@ -179,26 +179,33 @@ fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> Worklo
 }
 
 fn our_status(plan: &WorkloadPlan, management: String, observed: &Observed) -> WorkloadStatus {
-    let groups: Vec<_> = plan
+    let all: Vec<_> = plan
         .daemon_sets
         .iter()
         .map(|d| group_status(d, observed))
         .collect();
-    let sum = |count: fn(&GroupStatus) -> i32| groups.iter().map(count).sum();
-    let first = plan.daemon_sets.first();
-    let main = groups.first().cloned().unwrap_or_default();
-    let exists = first.is_some_and(|d| observed.our_daemon_set(d.name).is_some());
+    let sum = |count: fn(&GroupStatus) -> i32| all.iter().map(count).sum();
+    let (desired, updated, ready) = (sum(|g| g.desired), sum(|g| g.updated), sum(|g| g.ready));
+    let main = all.first().cloned().unwrap_or_default();
+    // Of what was not made yet nothing is told: what is told of and missing was deleted, see `decide::objects`.
+    let exists = |d: &DaemonSetPlan| observed.our_daemon_set(d.name).is_some();
+    let made = plan.daemon_sets.iter().zip(all).filter(|(d, _)| exists(d));
+    let several = plan.daemon_sets.len() > 1;
     WorkloadStatus {
         management,
         managed_by: None,
-        daemon_set: exists.then_some(main.daemon_set),
+        daemon_set: plan
+            .daemon_sets
+            .first()
+            .is_some_and(exists)
+            .then_some(main.daemon_set),
         version: main.version,
         image: main.image,
         flags: main.flags,
-        desired: sum(|g| g.desired),
-        updated: sum(|g| g.updated),
-        ready: sum(|g| g.ready),
-        groups: if groups.len() > 1 { groups } else { Vec::new() },
+        desired,
+        updated,
+        ready,
+        groups: made.filter(|_| several).map(|(_, group)| group).collect(),
     }
 }
 
