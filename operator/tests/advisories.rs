@@ -45,7 +45,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "Direct server return needs 17763.1432 or later; without it Services hide the client from policies",
-        "node reason `OSBuildTooOldForDSR`, condition `KubeProxyAvailable`",
+        "node reasons `OSBuildTooOldForDSR`, `ClusterIPPolicyNotEnforced`, condition `KubeProxyAvailable`; of somebody else's kube-proxy: WN1090",
     ),
     (
         "kubelet and API server too far apart",

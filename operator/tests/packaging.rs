@@ -141,6 +141,7 @@ fn manifests_use_the_names_the_operator_looks_for() -> Result<()> {
         names::node_agent::DAEMON_SET,
         names::node_agent::CONFIG_MAP,
         names::kube_proxy::DAEMON_SET,
+        names::kube_proxy::NO_DSR_DAEMON_SET,
         names::kube_proxy::CONFIG_MAP,
         names::network_agent::FLANNEL_DAEMON_SET,
         names::network_agent::FLANNEL_CONFIG_MAP,

@@ -14,6 +14,7 @@ use super::ipam::{Blocks, Cidr, Pool};
 
 pub const AGENT: &str = "calico-node-windows";
 pub const KUBE_PROXY: &str = "kube-proxy-windows";
+pub const KUBE_PROXY_NO_DSR: &str = "kube-proxy-windows-no-dsr";
 pub const FLANNEL: &str = "kube-flannel-windows";
 pub const STATIC_ROUTES: &str = "static-routes-windows";
 

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use wn_api::calico::{CalicoApi, ConfigKind};
 
-use super::cache::{AGENT, CalicoObject, Change, FLANNEL, KUBE_PROXY, STATIC_ROUTES};
+use super::cache::{AGENT, CalicoObject, Change, FLANNEL, KUBE_PROXY, KUBE_PROXY_NO_DSR, STATIC_ROUTES};
 
 /// The agent's own loop tries again every second (`node-service.ps1`).
 pub const RETRY: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ pub const RETRY: Duration = Duration::from_secs(1);
 pub fn start(client: &Client, changes: &Sender<Change>, tasks: &mut JoinSet<()>) {
     let windows = Config::default().labels("kubernetes.io/os=windows");
     let agents = Config::default().labels(&format!(
-        "k8s-app in ({AGENT},{KUBE_PROXY},{FLANNEL},{STATIC_ROUTES})"
+        "k8s-app in ({AGENT},{KUBE_PROXY},{KUBE_PROXY_NO_DSR},{FLANNEL},{STATIC_ROUTES})"
     ));
     let kubernetes = Config::default().fields("metadata.name=kubernetes");
     let all = Config::default;

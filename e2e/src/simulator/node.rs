@@ -10,7 +10,7 @@ use serde_json::json;
 use wn_api::calico::CalicoApi;
 
 use super::agent_run;
-use super::cache::{AGENT, Cache, FLANNEL, KUBE_PROXY, STATIC_ROUTES};
+use super::cache::{AGENT, Cache, FLANNEL, KUBE_PROXY, KUBE_PROXY_NO_DSR, STATIC_ROUTES};
 use super::containers::{self, Resolved, Surroundings, Unresolved};
 use super::engine::Shared;
 use super::failure::{Failure, Kind};
@@ -91,7 +91,8 @@ fn view(shared: &Shared, name: &str) -> Option<View> {
             .cloned()
             .collect()
     };
-    let (agents, proxies) = (of(AGENT), of(KUBE_PROXY));
+    let agents = of(AGENT);
+    let proxies: Vec<_> = [KUBE_PROXY, KUBE_PROXY_NO_DSR].into_iter().flat_map(of).collect();
     let network_agents: Vec<_> = [FLANNEL, STATIC_ROUTES].into_iter().flat_map(of).collect();
     let known = shared.runs().get(&uid(&*node)).cloned();
     let all = || agents.iter().chain(&network_agents).chain(&proxies);

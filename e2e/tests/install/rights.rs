@@ -10,7 +10,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::{flannel, kube_proxy, node_agent};
-use wn_e2e::control_plane::{AuditEvent, CalicoApi, Cluster, ClusterOptions, Neighbour};
+use wn_e2e::control_plane::{AuditEvent, CalicoApi, Cluster, ClusterOptions, Neighbour, NodeSpec};
 use wn_e2e::objects::text;
 use wn_e2e::operator::{NAME, Operator, USER};
 use wn_e2e::simulator::{Mishap, words};
@@ -193,6 +193,16 @@ async fn calico_life(stage: &mut Stage) -> Result<()> {
     Ok(())
 }
 
+async fn own_proxy(stage: &Stage, wanted: bool) -> Result<()> {
+    let what = format!("a DaemonSet of its own for the old node: {wanted}");
+    stage
+        .until(&what, async || {
+            let found = stage.daemon_set(kube_proxy::NO_DSR_DAEMON_SET).await?;
+            Ok((found.is_null() != wanted).then_some(()))
+        })
+        .await
+}
+
 /// The same change twice, so that the Event is counted up; and everything of ours handed over.
 async fn workload_life(stage: &Stage) -> Result<()> {
     // Nodes that come up are tainted, and those that are up are not.
@@ -208,6 +218,12 @@ async fn workload_life(stage: &Stage) -> Result<()> {
     stage.condition("NodesReady", "False", "NodesNotReady").await?;
     failing.run().await?;
     stage.ready().await?;
+    // A node that cannot do DSR has a DaemonSet of kube-proxy for itself.
+    let old = NodeSpec::windows("old").kernel_version("10.0.17763.1000");
+    stage.cluster.add_node(old).await?;
+    own_proxy(stage, true).await?;
+    stage.cluster.remove_node("old").await?;
+    own_proxy(stage, false).await?;
     let maps = [node_agent::CONFIG_MAP, kube_proxy::CONFIG_MAP];
     for map in [maps[0], maps[0], maps[1]] {
         kubectl(

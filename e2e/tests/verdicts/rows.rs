@@ -240,12 +240,13 @@ async fn dsr_by_the_spec() -> Result<()> {
         let advice = line(&config, "win-0")["advice"].to_string();
         wrong.contains("advice", &advice, "OSBuildTooOldForDSR");
         wrong.contains("advice", &advice, "KB4571748");
+        wrong.contains("advice", &advice, "ClusterIPPolicyNotEnforced");
         Ok(wrong.0)
     };
     eventually("advice while DSR is off", advice).await?;
     stage.apply(dsr("Auto")).await?;
     stage.ready().await?;
-    eventually("advice while the operator keeps DSR off", advice).await?;
+    eventually("advice while the operator keeps DSR off on the node", advice).await?;
 
     stage.apply(dsr("Enabled")).await?;
     stage

@@ -309,6 +309,12 @@ pub fn rows() -> Vec<Row> {
 /// Not in the table above, and the test that makes it happen.
 pub const ELSEWHERE: &[(Reason, &str)] = &[
     (Reason::OSBuildTooOldForDSR, "rows::dsr_by_the_spec"),
+    (Reason::ClusterIPPolicyNotEnforced, "rows::dsr_by_the_spec"),
+    // Of somebody else's kube-proxy; ours has the version of the kubelets.
+    (
+        Reason::KubeProxyVersionSkew,
+        "workloads: standing::a_foreign_kube_proxy_is_judged_by_its_daemon_set",
+    ),
     (
         Reason::NotRecovered,
         "lifecycle::a_boot_outlives_a_restart_of_the_operator",

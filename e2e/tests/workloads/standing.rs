@@ -12,7 +12,7 @@ use wn_e2e::stage::{SINGLETON, Stage, at, minimal};
 
 use crate::support::{
     AGENT, PROXY, config_maps, daemon_set_until, daemon_sets, edit, foreign, get, gone, namespace,
-    remove_node, variable,
+    node_status, remove_node, variable,
 };
 
 const POOL: &str = "default-ipv4-ippool";
@@ -352,4 +352,48 @@ async fn platforms_run_it_themselves() -> Result<()> {
     ours(&stage, AGENT).await?;
     ours(&stage, PROXY).await?;
     stage.ready().await
+}
+
+/// Somebody else's kube-proxy is left alone, and what its DaemonSet says of it is told.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_foreign_kube_proxy_is_judged_by_its_daemon_set() -> Result<()> {
+    let stage = Stage::play(ClusterOptions::default()).await?;
+    namespace(&stage, "theirs").await?;
+    foreign(&stage, "theirs", "proxy", "example/kube-proxy:v1.29.1").await?;
+    let sets = daemon_sets(&stage, "theirs");
+    let args = |args: Value| {
+        let container = json!({"name": "main", "image": "example/kube-proxy:v1.29.1", "args": args});
+        json!({"spec": {"template": {"spec": {"containers": [container]}}}})
+    };
+    edit(&sets, "proxy", args(json!(["--proxy-mode=kernelspace"]))).await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    let advised = async |off: bool| {
+        stage
+            .until(&format!("advice on DSR: {off}"), async || {
+                let config = stage.config().await?;
+                let advisories = config
+                    .pointer("/status/advisories/list")
+                    .cloned()
+                    .unwrap_or_default();
+                let advice = node_status(&stage, "windows-0").await?["advice"].to_string();
+                let both =
+                    advisories.to_string().contains("WN1091") && advice.contains("KubeProxyVersionSkew");
+                let dsr = [
+                    advisories.to_string().contains("WN1090"),
+                    advice.contains("ClusterIPPolicyNotEnforced"),
+                ];
+                Ok((both && dsr == [off; 2]).then_some(()))
+            })
+            .await
+    };
+    advised(true).await?;
+    edit(
+        &sets,
+        "proxy",
+        args(json!(["--proxy-mode=kernelspace", "--enable-dsr=true"])),
+    )
+    .await?;
+    advised(false).await?;
+    assert!(stage.daemon_set(PROXY).await?.is_null());
+    Ok(())
 }

@@ -10,6 +10,7 @@ use wn_e2e::stage::Stage;
 
 pub const AGENT: &str = node_agent::DAEMON_SET;
 pub const PROXY: &str = kube_proxy::DAEMON_SET;
+pub const NO_DSR_PROXY: &str = kube_proxy::NO_DSR_DAEMON_SET;
 
 /// DaemonSets of a namespace.
 pub fn daemon_sets(stage: &Stage, namespace: &str) -> Api<DynamicObject> {

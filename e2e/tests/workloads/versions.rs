@@ -3,9 +3,12 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
+use wn_e2e::operator::NAME;
 use wn_e2e::stage::{Stage, minimal};
 
-use crate::support::{AGENT, PROXY, arguments, daemon_set_until, image, remove_node};
+use crate::support::{
+    AGENT, NO_DSR_PROXY, PROXY, arguments, daemon_set_until, image, node_status, remove_node,
+};
 
 const GATE: &str = "--feature-gates=WinDSR=true";
 const DSR: &str = "--enable-dsr=true";
@@ -69,58 +72,157 @@ async fn version_follows_the_oldest_kubelet() -> Result<()> {
     Ok(())
 }
 
+/// Node `old` with that kernel, as the kubelet reports it after an update.
+async fn update_windows(stage: &Stage, kernel: &str) -> Result<()> {
+    let status = json!({"status": {"nodeInfo": {"kernelVersion": kernel}}}).to_string();
+    let patch = [
+        "patch",
+        "node",
+        "old",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        &status,
+    ];
+    stage.cluster.kubectl(&patch).await?;
+    Ok(())
+}
+
+/// Pods of kube-proxy that are placed on node `old`, as `pod/<name>`.
+async fn proxies_of_old(stage: &Stage) -> Result<Vec<String>> {
+    let get = [
+        "get",
+        "pods",
+        "-n",
+        NAME,
+        "-l",
+        "app.kubernetes.io/component=kube-proxy",
+        "--field-selector",
+        "spec.nodeName=old",
+        "-o",
+        "name",
+    ];
+    let listed = stage.cluster.kubectl(&get).await?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
+/// The one pod of kube-proxy on node `old` once it is of that DaemonSet.
+async fn runs_on_old(stage: &Stage, daemon_set: &str) -> Result<String> {
+    stage
+        .until(&format!("node old runs {daemon_set} alone"), async || {
+            let pods = proxies_of_old(stage).await?;
+            let suffix = |pod: &str| {
+                let rest = pod.strip_prefix(&format!("pod/{daemon_set}-"));
+                rest.is_some_and(|rest| !rest.contains('-'))
+            };
+            Ok(match pods.as_slice() {
+                [pod] if suffix(pod) => Some(pod.clone()),
+                _ => None,
+            })
+        })
+        .await
+}
+
+async fn hold(stage: &Stage, pod: &str, finalizers: Value) -> Result<()> {
+    let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
+    let patch = ["patch", "-n", NAME, pod, "--type=merge", "-p", &patch];
+    stage.cluster.kubectl(&patch).await?;
+    Ok(())
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn dsr_is_used_where_every_node_can() -> Result<()> {
+async fn a_node_that_cannot_do_dsr_is_in_a_group_of_its_own() -> Result<()> {
     let stage = Stage::play(ClusterOptions::default()).await?;
     stage.apply(minimal("CalicoVXLAN")).await?;
     stage.ready().await?;
-    assert!(arguments(&stage.daemon_set(PROXY).await?).contains(&DSR));
+    let before = stage.daemon_set(PROXY).await?;
+    assert!(arguments(&before).contains(&DSR));
 
-    let old = NodeSpec::windows("server-2019").kernel_version("10.0.17763.1000");
+    let old = NodeSpec::windows("old").kernel_version("10.0.17763.1000");
     stage.cluster.add_node(old).await?;
-    let off = |d: &Value| !arguments(d).contains(&DSR);
-    daemon_set_until(&stage, PROXY, "without DSR", off).await?;
+    let off = |d: &Value| !d.is_null() && !arguments(d).contains(&DSR);
+    daemon_set_until(&stage, NO_DSR_PROXY, "without DSR", off).await?;
     stage.ready().await?;
+    let pod = runs_on_old(&stage, NO_DSR_PROXY).await?;
+    let after = stage.daemon_set(PROXY).await?;
+    assert_eq!(before["metadata"]["generation"], after["metadata"]["generation"]);
     stage
         .condition_says(
             "KubeProxyAvailable",
             "True",
             "AsExpected",
-            &["DSR is off", "server-2019", "17763.1432"],
+            &["DSR is off on old", "17763.1432", "not enforced there"],
         )
         .await?;
+    let node = node_status(&stage, "old").await?;
+    assert!(
+        node["advice"].to_string().contains("ClusterIPPolicyNotEnforced"),
+        "{node}"
+    );
+    let other = node_status(&stage, "windows-0").await?;
+    assert!(
+        !other.to_string().contains("ClusterIPPolicyNotEnforced"),
+        "{other}"
+    );
+
+    // Windows is updated. While the old pod is there, none of the other group runs on the node.
+    hold(&stage, &pod, json!(["example.com/slow"])).await?;
+    update_windows(&stage, "10.0.17763.6000").await?;
+    stage
+        .until("the pod of the former group is being deleted", async || {
+            let get = [
+                "get",
+                "-n",
+                NAME,
+                &pod,
+                "-o",
+                "jsonpath={.metadata.deletionTimestamp}",
+            ];
+            Ok((!stage.cluster.kubectl(&get).await?.is_empty()).then_some(()))
+        })
+        .await?;
+    stage.quiet().await?;
+    assert_eq!(proxies_of_old(&stage).await?, [pod.clone()]);
+    hold(&stage, &pod, Value::Null).await?;
+    runs_on_old(&stage, PROXY).await?;
+    daemon_set_until(&stage, NO_DSR_PROXY, "is gone with its last node", Value::is_null).await?;
+    stage.ready().await?;
 
     let dsr = |dsr: &str| json!({"network": {"type": "CalicoVXLAN"}, "kubeProxy": {"dsr": dsr}});
+    update_windows(&stage, "10.0.17763.1000").await?;
+    runs_on_old(&stage, NO_DSR_PROXY).await?;
     stage.apply(dsr("Enabled")).await?;
     let why = stage
         .condition("KubeProxyAvailable", "False", "DSRUnsupported")
         .await?;
-    assert!(
-        why.contains("server-2019") && why.contains("set dsr to Auto"),
-        "{why}"
-    );
+    assert!(why.contains("old") && why.contains("set dsr to Auto"), "{why}");
     stage.condition("Stalled", "True", "DSRUnsupported").await?;
-    stage.condition("Ready", "False", "DSRUnsupported").await?;
-    stage
-        .condition("NodeAgentAvailable", "True", "AsExpected")
-        .await?;
     assert!(
-        off(&stage.daemon_set(PROXY).await?),
+        off(&stage.daemon_set(NO_DSR_PROXY).await?),
         "a DaemonSet that works is left alone"
     );
 
-    // What waited for the node to be updated goes on by itself.
-    remove_node(&stage, "server-2019").await?;
-    daemon_set_until(&stage, PROXY, "with DSR", |d| arguments(d).contains(&DSR)).await?;
-    stage.ready().await?;
-
     stage.apply(dsr("Disabled")).await?;
     daemon_set_until(&stage, PROXY, "without DSR", off).await?;
-    stage.ready().await?;
-    let note = stage
-        .condition("KubeProxyAvailable", "True", "AsExpected")
+    runs_on_old(&stage, PROXY).await?;
+    stage
+        .condition_says(
+            "KubeProxyAvailable",
+            "True",
+            "AsExpected",
+            &["spec.kubeProxy.dsr is Disabled", "not enforced"],
+        )
         .await?;
-    assert!(!note.contains("DSR"), "{note}");
+
+    // Nothing of ours stays on the Node.
+    stage.apply(dsr("Auto")).await?;
+    runs_on_old(&stage, NO_DSR_PROXY).await?;
+    stage.delete_and_wait().await?;
+    let labels = stage
+        .cluster
+        .kubectl(&["get", "node", "old", "--show-labels"])
+        .await?;
+    assert!(!labels.contains("windowsnode.dev/kube-proxy"), "{labels}");
     Ok(())
 }
 

@@ -62,6 +62,8 @@ pub mod labels {
     pub const PART_OF: &str = "app.kubernetes.io/part-of";
     /// What Calico's and sig-windows-tools' own DaemonSets carry, so every tool finds the pods.
     pub const K8S_APP: &str = "k8s-app";
+    /// On a Node whose kube-proxy another DaemonSet runs than that of most nodes: which one.
+    pub const KUBE_PROXY_GROUP: &str = "windowsnode.dev/kube-proxy";
     /// Value of `MANAGED_BY` on what tigera/operator reconciles.
     pub const TIGERA_OPERATOR: &str = "tigera-operator";
 }
@@ -136,8 +138,17 @@ pub mod eks {
     pub const ADDRESSES: &str = "vpc.amazonaws.com/PrivateIPv4Address";
 }
 
+/// On a Node of RKE2: the arguments of its agent, as a JSON list (k3s `pkg/nodeconfig/nodeconfig.go`).
+pub const RKE2_ARGUMENTS: &str = "rke2.io/node-args";
+
 pub mod kube_proxy {
     pub const DAEMON_SET: &str = "kube-proxy-windows";
+    /// The one for nodes whose build cannot do DSR.
+    pub const NO_DSR_DAEMON_SET: &str = "kube-proxy-windows-no-dsr";
+    /// Every DaemonSet of kube-proxy that the operator may run.
+    pub const DAEMON_SETS: &[&str] = &[DAEMON_SET, NO_DSR_DAEMON_SET];
+    /// Value of label `KUBE_PROXY_GROUP` on the nodes of `NO_DSR_DAEMON_SET`.
+    pub const NO_DSR: &str = "no-dsr";
     pub const SERVICE_ACCOUNT: &str = "kube-proxy-windows";
     pub const CONFIG_MAP: &str = "kube-proxy-windows-scripts";
     pub const SCRIPT_KEY: &str = "start.ps1";

@@ -180,8 +180,8 @@ node_reasons! {
         "flannel main.go, healthz" }
     KubeProxyNotScheduled { Failing,
         "No pod of kube-proxy runs on the node.",
-        "no Pod k8s-app=kube-proxy-windows with this spec.nodeName",
-        "see the events of DaemonSet kube-proxy-windows, and spec.kubeProxy.tolerations",
+        "no Pod k8s-app=kube-proxy-windows or kube-proxy-windows-no-dsr with this spec.nodeName",
+        "see the events of the DaemonSet, and spec.kubeProxy.tolerations",
         "kubernetes.io: DaemonSet, taints and tolerations" }
     KubeProxyImagePullFailed { Failing,
         "The image of kube-proxy cannot be pulled.",
@@ -375,6 +375,17 @@ node_reasons! {
         "Node status.allocatable.pods against the block's size less four",
         "lower the kubelet's maxPods, or use an IPPool with larger blocks (a /25 holds 124 pods)",
         "Calico libcalico-go/lib/ipam: a /26 holds 60 Windows pods, the kubelet's default is 110" }
+    KubeProxyVersionSkew { Advice,
+        "kube-proxy's version does not fit the API server's or the kubelet's.",
+        "tag of the image of kube-proxy's pod or DaemonSet: not newer than the API server, at most three minors older, and at most three \
+         minors from the kubelet",
+        "give kube-proxy the version of the kubelet",
+        "kubernetes.io: Version skew policy" }
+    ClusterIPPolicyNotEnforced { Advice,
+        "kube-proxy of the node does no direct server return, so network policy does not see who connects to a ClusterIP.",
+        "argument --enable-dsr of kube-proxy's pod or DaemonSet; Node annotation rke2.io/node-args; spec.kubeProxy.dsr",
+        "update the node to Windows 17763.1432 (KB4571748) or later, and let kube-proxy run with --enable-dsr=true",
+        "tigera/docs windows-calico/limitations.mdx; Kubernetes pkg/proxy/winkernel/proxier.go" }
     KubeProxyKnownIssue { Advice,
         "This version of kube-proxy has defects on Windows that a later patch mends.",
         "tag of the image of the running pod",

@@ -113,7 +113,7 @@ reasons! {
     NoWindowsNodes,
     /// Pods of the DaemonSet are not all updated and ready.
     RolloutIncomplete,
-    /// DSR was asked for, and a Windows node's build cannot do it.
+    /// DSR was asked for on all nodes, and a Windows node's build cannot do it.
     DSRUnsupported,
     /// At least one Windows node is not ready.
     NodesNotReady,

@@ -215,6 +215,35 @@ pub struct WorkloadStatus {
     /// Nodes whose pod is ready.
     #[serde(default)]
     pub ready: i32,
+    /// Each DaemonSet by itself, where there are several: kube-proxy has one for each group of nodes that cannot run
+    /// it as the others do. The fields above are then those of the first, and the counts those of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupStatus>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GroupStatus {
+    /// `namespace/name` of the DaemonSet.
+    pub daemon_set: String,
+    /// Version of kube-proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Image in use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// Arguments decided off the node.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<String>,
+    /// Windows nodes of the group.
+    #[serde(default)]
+    pub desired: i32,
+    /// Nodes of the group that run the pod in its newest form.
+    #[serde(default)]
+    pub updated: i32,
+    /// Nodes of the group whose pod is ready.
+    #[serde(default)]
+    pub ready: i32,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]

@@ -40,7 +40,7 @@ pub fn node_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing
         || match tigera::turn(spec, observed) {
             Turn::Theirs => Some(theirs(observed)),
             Turn::Ours | Turn::OursForNow => None,
-            Turn::NoOperator => foreign(observed, App::NodeAgent, node_agent::DAEMON_SET)
+            Turn::NoOperator => foreign(observed, App::NodeAgent, &[node_agent::DAEMON_SET])
                 .or_else(|| platform_runs(spec, observed, "the Calico agent", |b| b.node_agent)),
         },
     );
@@ -69,7 +69,7 @@ pub fn network_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Stand
         spec.network_agent.management,
         "spec.networkAgent.management",
         || {
-            foreign(observed, App::NetworkAgent, agent.daemon_set())
+            foreign(observed, App::NetworkAgent, &[agent.daemon_set()])
                 .or_else(|| platform_runs(spec, observed, "the network", |b| b.node_agent))
         },
     )
@@ -85,7 +85,7 @@ pub fn kube_proxy(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Standing
         };
     }
     decide(spec.kube_proxy.management, "spec.kubeProxy.management", || {
-        foreign(observed, App::KubeProxy, kube_proxy::DAEMON_SET)
+        foreign(observed, App::KubeProxy, kube_proxy::DAEMON_SETS)
             .or_else(|| platform_runs(spec, observed, "kube-proxy", |b| b.kube_proxy))
     })
 }
@@ -110,11 +110,11 @@ fn theirs(observed: &Observed) -> String {
     .to_owned()
 }
 
-/// A DaemonSet for the same purpose that we did not make, even under our name.
-fn foreign(observed: &Observed, app: App, our_name: &str) -> Option<String> {
+/// A DaemonSet for the same purpose that we did not make, even under a name of ours.
+fn foreign(observed: &Observed, app: App, our_names: &[&str]) -> Option<String> {
     let daemon_sets = observed.daemon_sets.iter();
     let mut others = daemon_sets.filter(|((namespace, name), facts)| {
-        let place = namespace == &observed.namespace && name == our_name;
+        let place = namespace == &observed.namespace && our_names.contains(&name.as_str());
         // A network agent of ours under another name is of another network type, and goes.
         let former = app == App::NetworkAgent && namespace == &observed.namespace;
         facts.app == app && !(facts.ours && (place || former))

@@ -35,6 +35,26 @@ impl Version {
     }
 }
 
+/// Minors a kubelet or kube-proxy may be older than the API server, and kube-proxy older or newer than the kubelet
+/// beside it (kubernetes.io: Version skew policy).
+const SKEW: u32 = 3;
+
+/// How a kubelet or kube-proxy is out of the range that the API server takes.
+pub fn skew(version: &Version, server: &Version) -> Option<&'static str> {
+    if version.minor > server.minor {
+        Some("newer than")
+    } else if version.minor.saturating_add(SKEW) < server.minor {
+        Some("more than three minors older than")
+    } else {
+        None
+    }
+}
+
+/// Is kube-proxy too far from the kubelet beside it?
+pub fn apart(proxy: &Version, kubelet: &Version) -> bool {
+    proxy.minor.abs_diff(kubelet.minor) > SKEW
+}
+
 impl FromStr for Version {
     type Err = NotAVersion;
 

@@ -70,6 +70,28 @@ fn with(edit: impl FnOnce(&mut Cluster)) -> Cluster {
     c
 }
 
+fn foreign_proxy(tag: &str, args: &[&str]) -> Cluster {
+    with(|c| {
+        let facts = DaemonSetFacts::read(&json!({"spec": {"template": {"spec": {
+            "nodeSelector": {"kubernetes.io/os": "windows"},
+            "containers": [{"image": format!("example/kube-proxy:{tag}"), "args": args}],
+        }}}}));
+        let place = ("kube-system".into(), "theirs".into());
+        c.observed.daemon_sets.insert(place, facts.unwrap());
+    })
+}
+
+fn rke2(arguments: &str, kernel: &str) -> Cluster {
+    windows_node_with(|n| {
+        *n = wn_plan::observed::NodeFacts::read(&json!({
+            "metadata": {
+                "labels": {"kubernetes.io/os": "windows"}, "annotations": {"rke2.io/node-args": arguments},
+            },
+            "status": {"nodeInfo": {"kernelVersion": kernel, "kubeletVersion": "v1.36.3+rke2r1"}},
+        }));
+    })
+}
+
 fn windows_node_with(edit: impl FnOnce(&mut wn_plan::observed::NodeFacts)) -> Cluster {
     with(|c| edit(c.observed.nodes.get_mut("win-0").unwrap()))
 }
@@ -130,6 +152,7 @@ fn agent(version: &str) -> Cluster {
         current: true,
         created: None,
         version: version.parse().ok(),
+        dsr: None,
     };
     c.observed
         .daemon_sets
@@ -691,6 +714,55 @@ fn table() -> Vec<Case> {
                 "spec.network.type",
             )],
             vec![of_type("CloudProvider", quiet()), quiet()],
+        ),
+        (
+            "WN1090",
+            vec![
+                (
+                    foreign_proxy("v1.36.3", &["--proxy-mode=kernelspace"]),
+                    "DaemonSet kube-system/theirs",
+                    "spec.template.spec.containers.args",
+                ),
+                (
+                    rke2(
+                        "[\"agent\",\"--kube-proxy-arg\",\"enable-dsr=false\"]",
+                        "10.0.20348.3207",
+                    ),
+                    "Windows nodes",
+                    "metadata.annotations[rke2.io/node-args]",
+                ),
+                (
+                    rke2("[\"agent\"]", "10.0.17763.1000"),
+                    "Windows nodes",
+                    "metadata.annotations[rke2.io/node-args]",
+                ),
+            ],
+            vec![
+                foreign_proxy("v1.36.3", &["--proxy-mode=kernelspace", "--enable-dsr=true"]),
+                foreign_proxy("v1.36.3", &["C:/kube-proxy/start.ps1"]),
+                foreign_proxy("v1.36.3", &["--enable-dsr=false"])
+                    .with_spec("kubeProxy: {management: Managed}"),
+                rke2("[\"agent\"]", "10.0.20348.3207"),
+            ],
+        ),
+        (
+            "WN1091",
+            vec![
+                (
+                    foreign_proxy("v1.37.0", &["--enable-dsr=true"]),
+                    "DaemonSet kube-system/theirs",
+                    "spec.template.spec.containers.image",
+                ),
+                (
+                    foreign_proxy("v1.32.9", &["--enable-dsr=true"]),
+                    "DaemonSet kube-system/theirs",
+                    "spec.template.spec.containers.image",
+                ),
+            ],
+            vec![
+                foreign_proxy("v1.33.0", &["--enable-dsr=true"]),
+                foreign_proxy("latest", &["--enable-dsr=true"]),
+            ],
         ),
         (
             "WN1080",

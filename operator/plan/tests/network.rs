@@ -298,7 +298,7 @@ fn in_full(#[case] network: NetworkType) {
     };
     let plan = cluster.pass();
     assert!(plan.network.is_empty(), "{:?}", said(&plan));
-    let daemon_set = plan.network_daemon_set;
+    let daemon_set = plan.network_agent.daemon_sets[0].name;
     let template = &body(&plan, OwnKind::DaemonSet, daemon_set)["spec"]["template"]["spec"];
     assert_yaml_snapshot!(format!("{}_pod", network.as_str()), template);
     for write in plan

@@ -14,6 +14,7 @@ use wn_plan::calico::pools::Offer;
 use wn_plan::node::{CalicoIpam, Marks, Run, Setting, State, Table, Verdict, View, marks, verdict};
 use wn_plan::observed::{App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure, Trouble};
 use wn_plan::version::Version;
+use wn_plan::workload::kube_proxy::{Group, Members};
 
 use common::*;
 
@@ -74,7 +75,13 @@ fn works() -> World {
             proxy: run,
             network_agent: Run::default(),
             kubernetes: Some(Version::new(1, 36, 3)),
-            dsr: true,
+            groups: vec![Group {
+                members: Members::Rest,
+                version: Version::new(1, 36, 3),
+                dsr: true,
+            }],
+            theirs: None,
+            policy: true,
             vni: 4096,
             felix_vni: Some(4096),
             calico_ipam: Some(CalicoIpam {
@@ -246,11 +253,18 @@ fn without_an_overlay_or_dsr_less_is_needed() {
         State::Ready
     );
     let no_dsr = works()
-        .setting(|s| s.dsr = false)
+        .setting(|s| s.groups[0].dsr = false)
         .node(|n| (n.kernel_version, n.kubelet_version) = ("10.0.17763.1431".into(), "v1.34.0".into()));
     assert_eq!(
         no_dsr.found(),
-        (State::Ready, vec![R::OSBuildTooOldForDSR, R::OSBuildOutdated])
+        (
+            State::Ready,
+            vec![
+                R::OSBuildTooOldForDSR,
+                R::OSBuildOutdated,
+                R::ClusterIPPolicyNotEnforced
+            ]
+        )
     );
 }
 
@@ -902,8 +916,30 @@ fn a_new_table_remembers_by_the_nodes_condition() {
     );
 }
 
+/// The label of a node's group is set and taken off, and left alone when it is right.
+#[rstest]
+#[case(None, None, None)]
+#[case(None, Some("no-dsr"), Some(Some("no-dsr")))]
+#[case(Some("no-dsr"), Some("no-dsr"), None)]
+#[case(Some("no-dsr"), None, Some(None))]
+#[case(Some("theirs"), Some("no-dsr"), Some(Some("no-dsr")))]
+fn label_of_a_group(
+    #[case] stored: Option<&str>,
+    #[case] group: Option<&'static str>,
+    #[case] expected: Option<Option<&'static str>>,
+) {
+    let world = works().node(|n| {
+        let label = stored.map(|value| ("windowsnode.dev/kube-proxy", value));
+        n.labels = n.labels.iter().chain(label).collect();
+    });
+    let node = &world.observed.nodes[NODE];
+    let found = marks(TaintMode::None, group, node, &world.verdict(), world.now);
+    assert_eq!(found.group, expected);
+}
+
 fn marks_of(world: &World, mode: TaintMode) -> Marks {
-    marks(mode, &world.observed.nodes[NODE], &world.verdict(), world.now)
+    let node = &world.observed.nodes[NODE];
+    marks(mode, None, node, &world.verdict(), world.now)
 }
 
 fn saying(world: World) -> World {

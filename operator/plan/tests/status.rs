@@ -120,6 +120,7 @@ type Arrange = fn() -> Cluster;
     let mut c = working();
     c.observed.nodes.get_mut("win-0").unwrap().kernel_version = "10.0.17763.1000".into();
     c.pass();
+    c.pass();
     c.roll_out();
     c
 }, ["True", "False", "False"])]

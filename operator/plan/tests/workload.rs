@@ -17,7 +17,7 @@ use wn_api::names::{CALICO_MINORS, annotations};
 use wn_api::spec::{Image, KubeProxy, NetworkType, NodeAgent};
 use wn_plan::version::Version;
 use wn_plan::workload::Workload;
-use wn_plan::workload::kube_proxy::{image as kube_proxy_image, kube_proxy};
+use wn_plan::workload::kube_proxy::{Group, Members, image as kube_proxy_image, kube_proxy};
 use wn_plan::workload::node_agent::{MANAGED_ENV, images as node_agent_images, node_agent};
 
 use common::{NETWORKS, around};
@@ -31,12 +31,15 @@ fn agent(version: &Version, api: CalicoApi, network: NetworkType) -> Workload {
 }
 
 fn proxy(minor: u32, network: NetworkType, dsr: bool) -> Workload {
-    kube_proxy(
-        &KubeProxy::default(),
-        &Version::new(1, minor, 3),
+    kube_proxy(&KubeProxy::default(), &group(minor, dsr), &around(network))
+}
+
+fn group(minor: u32, dsr: bool) -> Group {
+    Group {
+        members: Members::Rest,
+        version: Version::new(1, minor, 3),
         dsr,
-        &around(network),
-    )
+    }
 }
 
 fn pod(daemon_set: &DaemonSet) -> &PodSpec {
@@ -189,7 +192,7 @@ fn every_option() {
         "every_option_cni",
         agent.config_map.unwrap().data.unwrap()["config"]
     );
-    let proxy = kube_proxy(&proxy, &Version::new(1, 32, 0), true, &around);
+    let proxy = kube_proxy(&proxy, &group(32, true), &around);
     assert_yaml_snapshot!("every_option_kube_proxy", proxy.daemon_set);
 }
 

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
+use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::names::{NODE_CONDITION, READINESS_TAINT};
 use wn_api::reasons::{Reason, events};
 use wn_api::spec::{DeletionPolicy, Mode};
@@ -22,7 +23,7 @@ use wn_plan::unread;
 use crate::apply::{self, finalizer};
 use crate::context::{Context, Next};
 use crate::error::Error;
-use crate::nodes::unmark;
+use crate::nodes::{NodeMarks, unmark};
 use crate::{status_writer, store};
 
 /// Long enough for a migration's steps and an API server's restart; after that a person who deletes the
@@ -131,14 +132,19 @@ async fn delete_objects(context: &Context) -> Vec<Left> {
     left
 }
 
-fn marked(nodes: &std::collections::BTreeMap<String, NodeFacts>) -> Vec<(String, bool)> {
-    let marked = nodes.iter().filter(|(_, n)| n.said.is_some() || n.taint_is_ours);
-    marked
-        .map(|(name, n)| (name.clone(), n.tainted && n.taint_is_ours))
+fn marked(nodes: &std::collections::BTreeMap<String, NodeFacts>) -> Vec<(String, NodeMarks)> {
+    let marks = |n: &NodeFacts| NodeMarks {
+        tainted: n.tainted && n.taint_is_ours,
+        labelled: n.labels.get(KUBE_PROXY_GROUP).is_some(),
+    };
+    nodes
+        .iter()
+        .filter(|(_, n)| n.said.is_some() || n.taint_is_ours || marks(n).labelled)
+        .map(|(name, n)| (name.clone(), marks(n)))
         .collect()
 }
 
-/// Takes our conditions and taints off the Nodes.
+/// Takes our conditions, taints and labels off the Nodes.
 async fn unmark_nodes(context: &Context) -> Option<Left> {
     // A mark that lands after this would stay for ever.
     let resting = async {
@@ -157,12 +163,12 @@ async fn unmark_nodes(context: &Context) -> Option<Left> {
     }
     let api = Api::all(context.apis.client());
     let failed: Vec<_> = futures::stream::iter(context.world.read(|o| marked(&o.nodes)))
-        .map(|(name, tainted)| {
+        .map(|(name, marks)| {
             let api = api.clone();
             async move {
                 let what = format!("condition of Node {name}");
                 let unmarked = async {
-                    let done = unmark(&api, &name, tainted).await;
+                    let done = unmark(&api, &name, marks).await;
                     done.map_err(|e| Error::new(&what, e))
                 };
                 let unmarked = in_time(&what, unmarked).await;

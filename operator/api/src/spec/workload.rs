@@ -274,8 +274,8 @@ pub struct KubeProxy {
     #[schemars(length(max = 32))]
     pub tolerations: Vec<Toleration>,
 
-    /// Direct server return. `Auto` enables it where every Windows node's build can, `Enabled` and
-    /// `Disabled` say so. Network policy on ClusterIPs needs it. Default: Auto.
+    /// Direct server return. `Auto` enables it on each Windows node whose build can, `Enabled` and `Disabled`
+    /// say so for all. Network policy on ClusterIPs is not enforced on a node without it. Default: Auto.
     #[serde(default)]
     pub dsr: Dsr,
 

@@ -10,6 +10,7 @@ mod endpoints;
 mod felix;
 mod felix_env;
 mod ipam;
+mod kube_proxy;
 mod nodes;
 mod platform;
 mod pools;
@@ -86,6 +87,7 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
         endpoints::RULES,
         agent::RULES,
         daemon_sets::RULES,
+        kube_proxy::RULES,
         platform::RULES,
     ];
     TABLE.iter().copied().flatten()

@@ -1,6 +1,7 @@
 //! From a valid spec and what was observed to everything that should be written, in order.
 
 mod objects;
+mod proxy;
 mod rollout;
 
 use jiff::Timestamp;
@@ -26,6 +27,7 @@ use crate::typha;
 use crate::unread;
 use crate::validate::Valid;
 use crate::version::Version;
+use crate::workload::kube_proxy::Group;
 use crate::workload::{EtcdAccess, Surroundings};
 
 /// Everything that should be.
@@ -46,11 +48,11 @@ pub struct Plan {
     pub revisit: Option<Timestamp>,
     /// What networks nodes where Calico does not.
     pub network_agent: WorkloadPlan,
-    /// Name of its DaemonSet; empty where there is none.
-    pub network_daemon_set: &'static str,
     /// Calico's agent.
     pub agent: WorkloadPlan,
     pub proxy: WorkloadPlan,
+    /// Groups of nodes, each with a kube-proxy of its own; of kube-proxy's DaemonSets the one at the same place.
+    pub groups: Vec<Group>,
     /// Objects of ours that differ from what they should be.
     pub objects: Vec<ObjectWrite>,
     /// Objects of ours that differ, and are left to who changes them.
@@ -63,17 +65,26 @@ pub struct Plan {
     pub tigera: TigeraPlan,
 }
 
-/// One of the DaemonSets.
+/// One of the workloads on Windows nodes.
 #[derive(Debug)]
 pub struct WorkloadPlan {
     pub standing: Standing,
-    pub version: Option<Version>,
-    pub image: Option<String>,
-    pub flags: Vec<String>,
-    /// Why it is not rolled out.
+    /// Its DaemonSets, that of most nodes first; none where the network type has none.
+    pub daemon_sets: Vec<DaemonSetPlan>,
+    /// Why none of them is rolled out.
     pub blocked: Option<Finding>,
     /// Worth saying although nothing is wrong.
     pub note: Option<String>,
+}
+
+#[derive(Debug, Default)]
+pub struct DaemonSetPlan {
+    pub name: &'static str,
+    pub version: Option<Version>,
+    pub image: Option<String>,
+    pub flags: Vec<String>,
+    /// Why this one is not rolled out, although others may be.
+    pub blocked: Option<Finding>,
 }
 
 /// A server-side apply of an object we own.
@@ -111,7 +122,6 @@ pub fn decide(
         write: spec.mode == Mode::Manage && !platform.is_refused(),
         platform,
         linux: linux::findings(observed),
-        network_daemon_set: option.agent().map_or("", |agent| agent.daemon_set()),
         revisit: calico.revisit.into_iter().chain(next).min(),
         notes: unread::notes(&observed.unread)
             .chain(option.notes(spec, observed))
@@ -120,7 +130,8 @@ pub fn decide(
         advisories: advice::advise(spec, observed),
         tigera: tigera::plan(spec, observed),
         agent: rollout::agent(spec, observed, &calico, &inputs),
-        proxy: rollout::proxy(spec, observed, &calico, &network, &inputs),
+        proxy: proxy::plan(spec, observed, &calico, &network, &inputs),
+        groups: proxy::groups(spec, observed),
         network,
         services_endpoint: objects::services_endpoint(tigera::turn(spec, observed), observed, &inputs),
         calico,
@@ -132,10 +143,10 @@ pub fn decide(
     if let Some(around) = surroundings(spec, observed, &plan) {
         let network = rollout::network_workload(spec, observed, &around);
         let agent = rollout::agent_workload(spec, observed, &around);
-        let proxy = rollout::proxy_workload(spec, observed, &around);
-        objects::add(&mut plan, network, App::NetworkAgent, config, observed);
-        objects::add(&mut plan, agent, App::NodeAgent, config, observed);
-        objects::add(&mut plan, proxy, App::KubeProxy, config, observed);
+        let proxies = proxy::workloads(spec, observed, &plan, &around);
+        objects::add(&mut plan, network.as_slice(), App::NetworkAgent, config, observed);
+        objects::add(&mut plan, agent.as_slice(), App::NodeAgent, config, observed);
+        objects::add(&mut plan, &proxies, App::KubeProxy, config, observed);
     }
     let workloads = [
         (&plan.network_agent, App::NetworkAgent),

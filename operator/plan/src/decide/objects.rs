@@ -13,10 +13,11 @@ use crate::standing::Standing;
 use crate::tigera::Turn;
 use crate::workload::Workload;
 
-/// Notes what the workload is, and its objects where they differ.
+/// Notes what the workloads of an app are, and their objects where they differ. Without any, nothing is known of what
+/// should be, and what is there stays.
 pub fn add(
     plan: &mut Plan,
-    workload: Option<Workload>,
+    workloads: &[Workload],
     app: App,
     config: &WindowsNodeConfig,
     observed: &Observed,
@@ -26,38 +27,49 @@ pub fn add(
         App::NetworkAgent => (&mut plan.network_agent, managers::NETWORK_AGENT),
         App::KubeProxy => (&mut plan.proxy, managers::KUBE_PROXY),
     };
-    let Some(workload) =
-        workload.filter(|_| target.standing == Standing::Managed && target.blocked.is_none())
-    else {
+    if target.standing != Standing::Managed || target.blocked.is_some() || workloads.is_empty() {
         return;
-    };
-    let containers = workload
-        .daemon_set
-        .spec
-        .as_ref()
-        .and_then(|s| s.template.spec.as_ref())
-        .map(|s| &s.containers);
-    target.image = containers.and_then(|c| c.first()).and_then(|c| c.image.clone());
-    let daemon_set = workload.daemon_set.metadata.name.clone().unwrap_or_default();
-    let maps = [&workload.config_map, &workload.followed];
-    let maps = maps
-        .into_iter()
-        .flatten()
-        .map(|map| (OwnKind::ConfigMap, to_json(map)));
-    let writes: Vec<_> = maps
-        .chain([(OwnKind::DaemonSet, to_json(&workload.daemon_set))])
-        .collect();
-    // Of another network type than before, some objects have others in their place, or none.
+    }
+    let mut writes = Vec::new();
+    let mut kept = Vec::new();
+    for workload in workloads {
+        let daemon_set = workload.daemon_set.metadata.name.as_deref().unwrap_or_default();
+        let planned = target.daemon_sets.iter_mut().find(|d| d.name == daemon_set);
+        if let Some(planned) = planned {
+            planned.image = image(workload);
+            if planned.blocked.is_some() {
+                kept.push(daemon_set);
+                continue;
+            }
+        }
+        let maps = [&workload.config_map, &workload.followed];
+        let maps = maps
+            .into_iter()
+            .flatten()
+            .map(|map| (OwnKind::ConfigMap, to_json(map)));
+        let all = maps.chain([(OwnKind::DaemonSet, to_json(&workload.daemon_set))]);
+        writes.extend(all.map(|(kind, body)| (kind, body, daemon_set)));
+    }
+    // Of another network type than before, or without a node of a group, some objects have others in their place, or
+    // none.
     let wanted = |o: &OwnObject| {
         let named = |body: &Value| body.pointer("/metadata/name").and_then(Value::as_str) == Some(&o.name);
-        writes.iter().any(|(kind, body)| *kind == o.kind && named(body))
+        kept.contains(&o.name.as_str())
+            || writes
+                .iter()
+                .any(|(kind, body, _)| *kind == o.kind && named(body))
     };
     plan.deletions
         .extend(existing(app, observed).filter(|o| !wanted(o)));
-    for (kind, body) in writes {
+    for (kind, body, daemon_set) in writes {
         plan.objects
-            .extend(object_write(kind, body, manager, &daemon_set, config, observed));
+            .extend(object_write(kind, body, manager, daemon_set, config, observed));
     }
+}
+
+fn image(workload: &Workload) -> Option<String> {
+    let pod = workload.daemon_set.spec.as_ref()?.template.spec.as_ref()?;
+    pod.containers.first()?.image.clone()
 }
 
 /// k8s-openapi types always serialize; null would never be applied because it names no object.
@@ -110,9 +122,11 @@ fn was_there(config: &WindowsNodeConfig, manager: &str, namespace: &str, daemon_
         managers::NETWORK_AGENT => status.and_then(|s| s.network_agent.as_ref()),
         _ => status.and_then(|s| s.kube_proxy.as_ref()),
     };
+    let place = format!("{namespace}/{daemon_set}");
     last.filter(|w| w.management == Standing::Managed.as_str())
-        .and_then(|w| w.daemon_set.as_deref())
-        .is_some_and(|d| d == format!("{namespace}/{daemon_set}"))
+        .is_some_and(|w| {
+            w.daemon_set.as_ref() == Some(&place) || w.groups.iter().any(|g| g.daemon_set == place)
+        })
 }
 
 fn intent(body: &Value) -> String {
@@ -133,6 +147,10 @@ fn annotation<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
 /// Our stored objects of a workload.
 pub fn existing(app: App, observed: &Observed) -> impl Iterator<Item = OwnObject> {
     use names::{kube_proxy, network_agent, node_agent};
+    let daemon_sets = match app {
+        App::KubeProxy => kube_proxy::DAEMON_SETS,
+        App::NodeAgent | App::NetworkAgent => &[],
+    };
     let names: &[&str] = match app {
         App::NodeAgent => &[node_agent::DAEMON_SET, node_agent::CONFIG_MAP],
         App::NetworkAgent => &[
@@ -142,12 +160,12 @@ pub fn existing(app: App, observed: &Observed) -> impl Iterator<Item = OwnObject
             network_agent::STATIC_ROUTES_CONFIG_MAP,
             network_agent::STATIC_ROUTES_NODES,
         ],
-        App::KubeProxy => &[kube_proxy::DAEMON_SET, kube_proxy::CONFIG_MAP],
+        App::KubeProxy => &[kube_proxy::CONFIG_MAP],
     };
     observed
         .ours
         .keys()
-        .filter(move |o| names.contains(&o.name.as_str()))
+        .filter(move |o| names.iter().chain(daemon_sets).any(|name| o.name == *name))
         .cloned()
 }
 

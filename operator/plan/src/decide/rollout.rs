@@ -1,16 +1,16 @@
-//! Whether and in what version each DaemonSet is rolled out.
+//! Whether and in what version the agents are rolled out.
 
-use wn_api::names::CALICO_MINORS;
+use wn_api::names::{CALICO_MINORS, node_agent};
 use wn_api::reasons::Reason;
-use wn_api::spec::{Dsr, NetworkType, WindowsNodeConfigSpec};
+use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 
-use super::WorkloadPlan;
 use super::objects::existing;
+use super::{DaemonSetPlan, WorkloadPlan};
 use crate::calico::{self, CalicoPlan};
-use crate::finding::{Finding, names_of};
+use crate::finding::Finding;
 use crate::inputs::Inputs;
 use crate::network;
-use crate::observed::{App, NodeFacts, Observed, OwnKind};
+use crate::observed::{App, Observed, OwnKind};
 use crate::release::{self, Release};
 use crate::standing;
 use crate::tigera;
@@ -30,9 +30,11 @@ pub fn agent(
         blocked: tigera::overlap(spec, observed)
             .or_else(|| waiting(App::NodeAgent, observed, calico, inputs))
             .or_else(|| unsupported(release.as_ref(), observed)),
-        version: release.map(|release| release.version),
-        image: None,
-        flags: Vec::new(),
+        daemon_sets: vec![DaemonSetPlan {
+            name: node_agent::DAEMON_SET,
+            version: release.map(|release| release.version),
+            ..DaemonSetPlan::default()
+        }],
         note: join([
             (spec.network.type_ == NetworkType::FlannelVxlan).then(|| UNTESTED.to_owned()),
             typha::note(observed),
@@ -73,7 +75,7 @@ fn unsupported(release: Option<&Release>, observed: &Observed) -> Option<Finding
 }
 
 /// Notes as one, if there are any.
-fn join<const N: usize>(notes: [Option<String>; N]) -> Option<String> {
+pub fn join<const N: usize>(notes: [Option<String>; N]) -> Option<String> {
     let all: Vec<_> = notes.into_iter().flatten().collect();
     (!all.is_empty()).then(|| all.join("; "))
 }
@@ -88,58 +90,22 @@ pub fn network_agent(
     network: &[Finding],
     inputs: &Inputs,
 ) -> WorkloadPlan {
+    let agent = network::of(spec.network.type_).agent();
+    let daemon_set = agent.map(|agent| DaemonSetPlan {
+        name: agent.daemon_set(),
+        ..DaemonSetPlan::default()
+    });
     WorkloadPlan {
         standing: standing::network_agent(spec, observed),
-        version: None,
-        image: None,
-        flags: Vec::new(),
+        daemon_sets: daemon_set.into_iter().collect(),
         blocked: waiting_for_network(App::NetworkAgent, observed, network, inputs),
         note: None,
     }
 }
 
-pub fn proxy(
-    spec: &WindowsNodeConfigSpec,
-    observed: &Observed,
-    calico: &CalicoPlan,
-    findings: &[Finding],
-    inputs: &Inputs,
-) -> WorkloadPlan {
-    let waits = || {
-        if calico.policy_only {
-            waiting_for_network(App::KubeProxy, observed, findings, inputs)
-        } else {
-            waiting(App::KubeProxy, observed, calico, inputs)
-        }
-    };
-    let hns_network = network::of(spec.network.type_)
-        .hns_network(observed)
-        .unwrap_or_default();
-    let unable = nodes_without_dsr(observed);
-    let blocked = (spec.kube_proxy.dsr == Dsr::Enabled && !unable.is_empty()).then(|| Finding {
-        reason: Reason::DSRUnsupported,
-        message: format!(
-            "spec.kubeProxy.dsr is Enabled, but the Windows build of {unable} cannot do DSR (needs 17763.1432, KB4571748, or later): update \
-             these nodes, or set dsr to Auto"
-        ),
-    });
-    let note = (spec.kube_proxy.dsr == Dsr::Auto && !unable.is_empty())
-        .then(|| format!("DSR is off because the Windows build of {unable} cannot do it (needs 17763.1432, KB4571748, or later)"));
-    WorkloadPlan {
-        standing: standing::kube_proxy(spec, observed),
-        blocked: blocked.or_else(waits),
-        version: proxy_version(spec, observed),
-        image: None,
-        flags: proxy_version(spec, observed)
-            .map(|v| workload::kube_proxy::arguments(&spec.kube_proxy, &v, dsr(spec, observed), &hns_network))
-            .unwrap_or_default(),
-        note,
-    }
-}
-
 /// A DaemonSet is first made when it can work. One that is there is kept right in any case: a node must
 /// not lose its network because Calico's pool was edited.
-fn waiting(app: App, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) -> Option<Finding> {
+pub fn waiting(app: App, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) -> Option<Finding> {
     let wait = |message: &str| Finding {
         reason: Reason::WaitingForPrecondition,
         message: message.to_owned(),
@@ -157,7 +123,7 @@ fn waiting(app: App, observed: &Observed, calico: &CalicoPlan, inputs: &Inputs) 
 }
 
 /// The same where the network is not Calico's.
-fn waiting_for_network(
+pub fn waiting_for_network(
     app: App,
     observed: &Observed,
     findings: &[Finding],
@@ -173,23 +139,6 @@ fn waiting_for_network(
     let exists = existing(app, observed).any(|o| o.kind == OwnKind::DaemonSet);
     let unfit = findings.iter().any(|f| network::blocks(f.reason));
     (unfit && !exists).then(|| wait("waits for NetworkConfigured"))
-}
-
-/// The lowest kubelet version of the Windows nodes, so that kube-proxy is nowhere newer than the kubelet;
-/// before the first node joins, the API server's.
-fn proxy_version(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Version> {
-    let asked = spec.kube_proxy.version.as_deref().and_then(|v| v.parse().ok());
-    let lowest = || observed.nodes.values().filter_map(NodeFacts::kubelet).min();
-    asked.or_else(lowest).or_else(|| observed.kubernetes.clone())
-}
-
-/// Names of at most three nodes whose build is known not to do DSR; empty when there is none.
-fn nodes_without_dsr(observed: &Observed) -> String {
-    let unable = observed
-        .nodes
-        .iter()
-        .filter(|(_, n)| n.build().is_some_and(|b| !b.can_dsr()));
-    names_of(unable.map(|(name, _)| name.as_str()))
 }
 
 pub fn network_workload(
@@ -218,26 +167,4 @@ pub fn agent_workload(
         form,
         around,
     ))
-}
-
-pub fn proxy_workload(
-    spec: &WindowsNodeConfigSpec,
-    observed: &Observed,
-    around: &Surroundings,
-) -> Option<Workload> {
-    let version = proxy_version(spec, observed)?;
-    Some(workload::kube_proxy::kube_proxy(
-        &spec.kube_proxy,
-        &version,
-        dsr(spec, observed),
-        around,
-    ))
-}
-
-fn dsr(spec: &WindowsNodeConfigSpec, observed: &Observed) -> bool {
-    match spec.kube_proxy.dsr {
-        Dsr::Enabled => true,
-        Dsr::Disabled => false,
-        Dsr::Auto => nodes_without_dsr(observed).is_empty(),
-    }
 }

@@ -12,6 +12,8 @@ use crate::network::role::CalicoRole;
 use crate::observed::{
     AffinityFacts, Announced, App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure,
 };
+use crate::version::Version;
+use crate::workload::kube_proxy::Group;
 
 /// One node, and what of the cluster is its.
 pub struct View<'a> {
@@ -85,6 +87,25 @@ impl<'a> View<'a> {
     pub fn started_up(&self) -> Option<bool> {
         let began = self.agent.filter(|_| self.calico_networks())?.startup?;
         Some(self.node.network_up? >= began)
+    }
+
+    /// What kube-proxy of the node's group is told; `None` where kube-proxy is not ours.
+    pub fn group(&self) -> Option<&'a Group> {
+        Group::of(&self.setting.groups, self.node)
+    }
+
+    /// Does kube-proxy of the node do DSR, as far as the API shows?
+    pub fn dsr(&self) -> Option<bool> {
+        let told = self.proxy.and_then(|p| p.dsr);
+        told.or_else(|| self.group().map(|group| group.dsr))
+            .or_else(|| self.setting.theirs.as_ref().and_then(|t| t.dsr))
+            .or_else(|| self.node.dsr_of_rke2())
+    }
+
+    /// Version of kube-proxy on the node, where its image tells.
+    pub fn proxy_version(&self) -> Option<&'a Version> {
+        let running = self.proxy.and_then(|p| p.version.as_ref());
+        running.or_else(|| self.setting.theirs.as_ref().and_then(|t| t.version.as_ref()))
     }
 
     /// Since when the node has had what it needs to set up its network.

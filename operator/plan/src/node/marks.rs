@@ -1,6 +1,7 @@
-//! What a verdict leaves on the Node itself: our condition, and the taint if the user wants one.
+//! What is left on the Node itself: our condition, the taint if the user wants one, and the label of its group.
 
 use jiff::Timestamp;
+use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::reasons::Reason;
 use wn_api::spec::TaintMode;
 
@@ -20,20 +21,29 @@ pub struct Marks {
     pub told: bool,
     /// To set our taint, or to take it off.
     pub taint: Option<bool>,
+    /// To set label `KUBE_PROXY_GROUP`, or to take it off.
+    pub group: Option<Option<&'static str>>,
     /// Not a Windows node any more: if there is still a node of that name, nothing of ours stays on it.
     pub leave: bool,
 }
 
 impl Marks {
     pub fn is_nothing(&self) -> bool {
-        self.condition.is_none() && self.taint.is_none() && !self.leave
+        self.condition.is_none() && self.taint.is_none() && self.group.is_none() && !self.leave
     }
 }
 
 /// What the message of a node that is still within its time begins with.
 const NOT_YET: &str = "within its usual time: ";
 
-pub fn marks(mode: TaintMode, facts: &NodeFacts, verdict: &Verdict, now: Timestamp) -> Marks {
+/// `group` is the label of the node's group, see `wn_plan::workload::kube_proxy::Members`.
+pub fn marks(
+    mode: TaintMode,
+    group: Option<&'static str>,
+    facts: &NodeFacts,
+    verdict: &Verdict,
+    now: Timestamp,
+) -> Marks {
     let said = facts.said.as_ref();
     let mut condition = condition(verdict);
     let same = said.filter(|s| s.status == condition.status);
@@ -51,6 +61,7 @@ pub fn marks(mode: TaintMode, facts: &NodeFacts, verdict: &Verdict, now: Timesta
         told: (news || waited) && verdict.state != State::Progressing,
         leave: false,
         taint: taint(mode, facts, verdict.state.works()),
+        group: (group != facts.labels.get(KUBE_PROXY_GROUP)).then_some(group),
     }
 }
 

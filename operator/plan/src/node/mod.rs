@@ -5,6 +5,7 @@ pub(crate) mod builds;
 mod check;
 mod conditions;
 mod deadlines;
+mod dsr;
 mod ipam;
 mod known_issues;
 mod marks;

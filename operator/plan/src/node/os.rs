@@ -86,7 +86,9 @@ fn floor(view: &View, build: u32, ubr: u32, kernel: &str) -> Vec<Finding> {
     let hard = below.iter().find_map(|f| match f.need {
         Need::Calico => Some(find(NodeReason::OSBuildUnsupported, text(f))),
         Need::Overlay if view.overlay() => Some(find(NodeReason::OSBuildTooOldForOverlay, text(f))),
-        Need::Dsr if view.setting.dsr => Some(find(NodeReason::OSBuildTooOldForDSR, text(f))),
+        Need::Dsr if view.group().map_or(view.dsr() == Some(true), |g| g.dsr) => {
+            Some(find(NodeReason::OSBuildTooOldForDSR, text(f)))
+        }
         Need::Dsr => Some(find(NodeReason::OSBuildTooOldForDSR, text(f)).weighing(Weight::Advice)),
         Need::Overlay | Need::Comfort => None,
     });

@@ -3,14 +3,11 @@
 use wn_api::node_reasons::NodeReason;
 
 use super::check::{Finding, View, find};
-use crate::version::Version;
+use crate::version::{self, Version};
 
 /// The base image of HostProcess images needs it to unpack
 /// (`microsoft/windows-host-process-containers-base-image`).
 const CONTAINERD: Version = Version::new(1, 6, 18);
-
-/// Minors a kubelet may be older than the API server (kubernetes.io: Version skew policy).
-const OLDEST_SKEW: u32 = 3;
 
 pub fn silent(view: &View) -> Vec<Finding> {
     let said = || find(NodeReason::KubeletNotReporting, "the kubelet stopped reporting");
@@ -49,18 +46,29 @@ pub fn skew(view: &View) -> Vec<Finding> {
     let (Some(kubelet), Some(server)) = (view.node.kubelet(), view.setting.kubernetes.as_ref()) else {
         return Vec::new();
     };
-    let newer = kubelet.minor > server.minor;
-    let older = kubelet.minor.saturating_add(OLDEST_SKEW) < server.minor;
-    let said = || {
-        let how = if newer {
-            "newer than"
-        } else {
-            "more than three minors older than"
-        };
+    let said = |how| {
         find(
             NodeReason::VersionSkew,
             format!("the kubelet is {kubelet}, {how} the API server ({server})"),
         )
     };
-    (newer || older).then(said).into_iter().collect()
+    version::skew(&kubelet, server).map(said).into_iter().collect()
+}
+
+/// Of kube-proxy, whoever runs it.
+pub fn proxy_skew(view: &View) -> Vec<Finding> {
+    let Some(proxy) = view.proxy_version() else {
+        return Vec::new();
+    };
+    let server = view.setting.kubernetes.as_ref();
+    let of_server = server.and_then(|s| Some(format!("{} the API server ({s})", version::skew(proxy, s)?)));
+    let kubelet = view.node.kubelet().filter(|k| version::apart(proxy, k));
+    let of_kubelet = kubelet.map(|k| format!("more than three minors from the kubelet ({k})"));
+    let said = |how| {
+        find(
+            NodeReason::KubeProxyVersionSkew,
+            format!("kube-proxy is {proxy}, {how}"),
+        )
+    };
+    of_server.or(of_kubelet).map(said).into_iter().collect()
 }

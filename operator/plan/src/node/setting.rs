@@ -10,9 +10,10 @@ use crate::calico;
 use crate::calico::pools::{self, Offer};
 use crate::decide::{Plan, WorkloadPlan};
 use crate::network;
-use crate::observed::{App, Observed};
+use crate::observed::{App, DaemonSetFacts, NodeFacts, Observed};
 use crate::standing::Standing;
 use crate::version::Version;
+use crate::workload::kube_proxy::Group;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
@@ -22,8 +23,12 @@ pub struct Setting {
     pub proxy: Run,
     pub network_agent: Run,
     pub kubernetes: Option<Version>,
-    /// kube-proxy was told to do DSR.
-    pub dsr: bool,
+    /// Groups of nodes and what the kube-proxy of each is told; none where it is not ours.
+    pub groups: Vec<Group>,
+    /// Somebody else's DaemonSet of kube-proxy, where there is just one.
+    pub theirs: Option<DaemonSetFacts>,
+    /// Calico enforces network policy on Windows nodes.
+    pub policy: bool,
     pub vni: i64,
     /// The VNI that Felix of all nodes has, where its configuration says one.
     pub felix_vni: Option<i64>,
@@ -62,7 +67,13 @@ impl Setting {
             proxy: run(&plan.proxy, App::KubeProxy, observed),
             network_agent: run(&plan.network_agent, App::NetworkAgent, observed),
             kubernetes: observed.kubernetes.clone(),
-            dsr: plan.proxy.flags.iter().any(|f| f == "--enable-dsr=true"),
+            groups: if plan.proxy.standing == Standing::Managed {
+                plan.groups.clone()
+            } else {
+                Vec::new()
+            },
+            theirs: theirs(&plan.proxy, observed),
+            policy: !matches!(plan.agent.standing, Standing::NotNeeded { .. }),
             vni: calico::agents_vni(spec, observed, &plan.calico).into(),
             felix_vni: calico::found_vni(observed).map(Into::into),
             calico_ipam: (plan.calico.judged && !plan.calico.policy_only).then(|| calico_ipam(observed)),
@@ -70,6 +81,27 @@ impl Setting {
             cni_dirs: network::of(spec.network.type_).cni_dirs(spec, observed),
         }
     }
+}
+
+impl Setting {
+    /// Label of the group a node is in.
+    pub fn label(&self, node: &NodeFacts) -> Option<&'static str> {
+        Group::of(&self.groups, node).and_then(|group| group.members.label())
+    }
+}
+
+fn theirs(proxy: &WorkloadPlan, observed: &Observed) -> Option<DaemonSetFacts> {
+    let mut all = observed.foreign(App::KubeProxy).map(|(_, facts)| facts);
+    let one = all.next().filter(|_| proxy.standing != Standing::Managed)?;
+    // Counts change as it is rolled out, and are nothing to judge a node by.
+    let steady = DaemonSetFacts {
+        desired: 0,
+        updated: 0,
+        ready: 0,
+        current: true,
+        ..one.clone()
+    };
+    all.next().is_none().then_some(steady)
 }
 
 fn run(plan: &WorkloadPlan, app: App, observed: &Observed) -> Run {

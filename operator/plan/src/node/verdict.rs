@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use wn_api::node_reasons::{NodeReason, Weight};
 
 use super::check::{Finding, View};
-use super::{conditions, ipam, known_issues, network_made, os, pods, reboot, runtime, sandbox, tunnel};
+use super::{conditions, dsr, ipam, known_issues, network_made, os, pods, reboot, runtime, sandbox, tunnel};
 use crate::observed::NetworkMade;
 
 /// How a node is, best first.
@@ -68,6 +68,8 @@ const CHECKS: &[Check] = &[
     conditions::ready,
     sandbox::check,
     runtime::skew,
+    runtime::proxy_skew,
+    dsr::check,
     known_issues::check,
 ];
 

@@ -16,6 +16,7 @@ mod ipam;
 mod labels;
 mod linux;
 mod nodes;
+mod proxy_args;
 pub mod reservations;
 mod spread;
 pub mod tigera;
@@ -196,6 +197,19 @@ impl Observed {
             Some(Config::Readable(config)) => Some(config),
             _ => None,
         }
+    }
+
+    /// A DaemonSet of ours, by name.
+    pub fn our_daemon_set(&self, name: &str) -> Option<&DaemonSetFacts> {
+        let place = (self.namespace.clone(), name.to_owned());
+        self.daemon_sets.get(&place).filter(|d| d.ours)
+    }
+
+    /// DaemonSets of somebody else's for the same purpose.
+    pub fn foreign(&self, app: App) -> impl Iterator<Item = (&Key, &DaemonSetFacts)> {
+        self.daemon_sets
+            .iter()
+            .filter(move |(_, d)| d.app == app && !d.ours)
     }
 
     /// Is there a pod of Calico's Windows agent in the namespace?

@@ -7,11 +7,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::annotations::{HNS_NETWORK, TAINTED};
 use wn_api::names::eks::ADDRESSES;
-use wn_api::names::{CALICO_IS_UP, NODE_CONDITION, READINESS_TAINT};
+use wn_api::names::{CALICO_IS_UP, NODE_CONDITION, READINESS_TAINT, RKE2_ARGUMENTS};
 use wn_api::node_reasons::NodeReason;
 
 use super::labels::Labels;
 use super::linux;
+use super::proxy_args;
 use super::spread;
 use super::{flag, items, text, time};
 use crate::version::Version;
@@ -62,6 +63,8 @@ pub struct NodeFacts {
     pub network_made: Option<NetworkMade>,
     /// Our own condition on the Node.
     pub said: Option<Box<Said>>,
+    /// What RKE2's own kube-proxy is told of DSR by the user.
+    pub rke2_dsr: Option<bool>,
     /// The taint of `spec.readiness` is on the Node, and it was us who set it.
     pub tainted: bool,
     pub taint_is_ours: bool,
@@ -207,6 +210,7 @@ impl NodeFacts {
                 .map(|(_, what)| what)
                 .collect(),
             guarded: spread::guarded(node),
+            rke2_dsr: annotations.and_then(|a| proxy_args::dsr_of_rke2(a.get(RKE2_ARGUMENTS)?.as_str()?)),
             dual_stack: items(node, "/spec/podCIDRs").any(|c| c.as_str().is_some_and(|c| c.contains(':'))),
             network_made: annotations.and_then(|a| NetworkMade::read(a.get(HNS_NETWORK)?.as_str()?)),
             said,
@@ -253,6 +257,7 @@ impl NodeFacts {
             && self.dual_stack == other.dual_stack
             && self.guarded == other.guarded
             && self.vpc_addresses == other.vpc_addresses
+            && self.rke2_dsr == other.rke2_dsr
     }
 
     /// Does our condition on the Node say just that, whenever it was written?
@@ -264,6 +269,14 @@ impl NodeFacts {
 
     pub fn build(&self) -> Option<WindowsBuild> {
         WindowsBuild::parse(&self.kernel_version)
+    }
+
+    /// Does kube-proxy of an RKE2 node do DSR? It does where HNS can, unless the user says otherwise (rke2
+    /// `pkg/executor/pebinary`). `None` on other nodes.
+    pub fn dsr_of_rke2(&self) -> Option<bool> {
+        let able = || self.build().map(WindowsBuild::can_dsr);
+        let is_rke2 = self.kubelet_version.contains("+rke2r");
+        is_rke2.then(|| self.rke2_dsr.or_else(able))?
     }
 
     pub fn kubelet(&self) -> Option<Version> {

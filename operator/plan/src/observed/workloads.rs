@@ -5,6 +5,7 @@ use serde_json::Value;
 use wn_api::names::{self, labels, node_agent};
 
 use super::filed::OnNode;
+use super::proxy_args;
 use super::{first_line, items, number, text, time};
 use crate::version::Version;
 
@@ -34,6 +35,8 @@ pub struct DaemonSetFacts {
     pub created: Option<Timestamp>,
     /// By the tag of the image that gave it away, else of the first.
     pub version: Option<Version>,
+    /// kube-proxy is told to do DSR; `None` when its arguments do not say it.
+    pub dsr: Option<bool>,
 }
 
 impl DaemonSetFacts {
@@ -63,6 +66,9 @@ impl DaemonSetFacts {
                 .map(|(_, image)| image)
                 .or_else(|| images(daemon_set).next())
                 .and_then(version),
+            dsr: daemon_set
+                .pointer("/spec/template/spec")
+                .and_then(proxy_args::dsr),
         })
     }
 }
@@ -135,7 +141,7 @@ fn app_of_label(name: &str) -> Option<App> {
         names::network_agent::FLANNEL_DAEMON_SET | names::network_agent::STATIC_ROUTES_DAEMON_SET => {
             Some(App::NetworkAgent)
         }
-        names::kube_proxy::DAEMON_SET => Some(App::KubeProxy),
+        name if names::kube_proxy::DAEMON_SETS.contains(&name) => Some(App::KubeProxy),
         _ => None,
     }
 }
@@ -164,6 +170,8 @@ pub struct PodFacts {
     pub crashed: Option<Timestamp>,
     /// By the tag of its image (kube-proxy).
     pub version: Option<Version>,
+    /// kube-proxy is told to do DSR; `None` when its arguments do not say it.
+    pub dsr: Option<bool>,
 }
 
 /// Why a pod does not run, in the kubelet's words.
@@ -232,6 +240,7 @@ impl PodFacts {
             },
             crashed,
             version: image.filter(|_| app == App::KubeProxy).and_then(version),
+            dsr: pod.pointer("/spec").and_then(proxy_args::dsr),
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::applied::{Applied, Part};
 use crate::decide::{Plan, WorkloadPlan};
 use crate::finding::{Finding, names_of};
 use crate::node::Table;
-use crate::observed::{App, Observed};
+use crate::observed::{App, DaemonSetFacts, Observed};
 use crate::platform;
 use crate::standing::Standing;
 use crate::tigera::Turn;
@@ -175,10 +175,10 @@ fn workload(
     if let Standing::NotNeeded { why } = &workload.standing {
         return Condition::yes(Reason::NotApplicable, why.clone());
     }
-    let (part, name) = match app {
-        App::NodeAgent => (Part::NodeAgent, wn_api::names::node_agent::DAEMON_SET),
-        App::NetworkAgent => (Part::NetworkAgent, plan.network_daemon_set),
-        App::KubeProxy => (Part::KubeProxy, wn_api::names::kube_proxy::DAEMON_SET),
+    let part = match app {
+        App::NodeAgent => Part::NodeAgent,
+        App::NetworkAgent => Part::NetworkAgent,
+        App::KubeProxy => Part::KubeProxy,
     };
     if let Standing::External { by } = &workload.standing {
         if app == App::NodeAgent && plan.tigera.turn == Turn::Theirs {
@@ -187,7 +187,8 @@ fn workload(
         return failed(applied, part)
             .unwrap_or_else(|| Condition::yes(Reason::External, format!("not ours to run: {by}")));
     }
-    if let Some(Finding { reason, message }) = &workload.blocked {
+    let of_one = || workload.daemon_sets.iter().find_map(|d| d.blocked.as_ref());
+    if let Some(Finding { reason, message }) = workload.blocked.as_ref().or_else(of_one) {
         return Condition::no(*reason, message.clone());
     }
     if let Some(failed) = failed(applied, part) {
@@ -199,7 +200,10 @@ fn workload(
             .as_ref()
             .map_or_else(|| text.to_owned(), |note| format!("{text}; {note}"))
     };
-    if !plan.write && plan.objects.iter().any(|o| o.object.name == name) {
+    let names = || workload.daemon_sets.iter().map(|d| d.name);
+    if let Some(name) =
+        names().find(|name| !plan.write && plan.objects.iter().any(|o| o.object.name == *name))
+    {
         return Condition::no(
             Reason::ObserveOnly,
             format!("mode is Observe; Manage would apply DaemonSet {name}"),
@@ -211,20 +215,30 @@ fn workload(
             noted("the DaemonSet waits for the first Windows node"),
         );
     }
-    let place = (observed.namespace.clone(), name.to_owned());
-    let rolled_out = observed
-        .daemon_sets
-        .get(&place)
-        .is_some_and(|d| d.current && d.desired > 0 && d.updated == d.desired && d.ready == d.desired);
-    if rolled_out && applied.objects.iter().all(|o| o.name != name) {
-        Condition::yes(Reason::AsExpected, noted("every pod is updated and ready"))
-    } else {
-        let message = format!(
-            "not every pod of DaemonSet {}/{name} is updated and ready: see status.nodes",
-            observed.namespace
-        );
-        Condition::no(Reason::RolloutIncomplete, noted(&message))
+    match names().find(|name| !rolled_out(name, observed, applied)) {
+        None if names().any(|name| desired(name, observed) > 0) => {
+            Condition::yes(Reason::AsExpected, noted("every pod is updated and ready"))
+        }
+        unfinished => {
+            let name = unfinished.or_else(|| names().next()).unwrap_or_default();
+            let message = format!(
+                "not every pod of DaemonSet {}/{name} is updated and ready: see status.nodes",
+                observed.namespace
+            );
+            Condition::no(Reason::RolloutIncomplete, noted(&message))
+        }
     }
+}
+
+fn desired(daemon_set: &str, observed: &Observed) -> i32 {
+    observed.our_daemon_set(daemon_set).map_or(0, |d| d.desired)
+}
+
+/// A DaemonSet may be of no node, as that of most nodes where all are of another group.
+fn rolled_out(daemon_set: &str, observed: &Observed, applied: &Applied) -> bool {
+    let complete = |d: &DaemonSetFacts| d.current && d.updated == d.desired && d.ready == d.desired;
+    observed.our_daemon_set(daemon_set).is_some_and(complete)
+        && applied.objects.iter().all(|o| o.name != daemon_set)
 }
 
 fn node_condition(nodes: &Table) -> Condition {

@@ -9,16 +9,18 @@ mod tigera;
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
 use wn_api::names::tigera as names_of_tigera;
-use wn_api::status::{CalicoStatus, Original, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus};
+use wn_api::status::{
+    CalicoStatus, GroupStatus, Original, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus,
+};
 
 use crate::advice;
 use crate::applied::Applied;
 use crate::calico::{Action, Write};
-use crate::decide::{Plan, WorkloadPlan};
+use crate::decide::{DaemonSetPlan, Plan, WorkloadPlan};
 use crate::field::{Change, shown};
 use crate::finding::Finding;
 use crate::node::{Setting, Table};
-use crate::observed::{self, App, Observed};
+use crate::observed::{self, App, DaemonSetFacts, Observed};
 use crate::platform::{self, PlatformPlan};
 use crate::release;
 use crate::standing::Standing;
@@ -166,26 +168,67 @@ pub fn originals_to_store<'a>(config: &WindowsNodeConfig, plan: &'a Plan) -> Opt
 }
 
 fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> WorkloadStatus {
-    let ours = plan.standing == Standing::Managed;
-    let running = observed
-        .daemon_sets
-        .iter()
-        .find(|(_, facts)| facts.app == app && facts.ours == ours);
+    let management = plan.standing.as_str().to_owned();
+    let managed_by = match &plan.standing {
+        Standing::Managed => return our_status(plan, management, observed),
+        Standing::External { by } => Some(by.clone()),
+        Standing::NotNeeded { .. } => None,
+    };
+    let running = observed.foreign(app).next();
     let counts = running.map(|(_, facts)| facts);
     WorkloadStatus {
-        management: plan.standing.as_str().to_owned(),
-        managed_by: match &plan.standing {
-            Standing::Managed => None,
-            Standing::External { by } => Some(by.clone()),
-            Standing::NotNeeded { .. } => None,
-        },
+        management,
+        managed_by,
         daemon_set: running.map(|((namespace, name), _)| format!("{namespace}/{name}")),
-        version: plan.version.as_ref().filter(|_| ours).map(ToString::to_string),
-        image: plan.image.clone(),
-        flags: if ours { plan.flags.clone() } else { Vec::new() },
         desired: counts.map_or(0, |c| c.desired),
         updated: counts.map_or(0, |c| c.updated),
         ready: counts.map_or(0, |c| c.ready),
+        ..WorkloadStatus::default()
+    }
+}
+
+fn our_status(plan: &WorkloadPlan, management: String, observed: &Observed) -> WorkloadStatus {
+    let all: Vec<_> = plan
+        .daemon_sets
+        .iter()
+        .map(|d| group_status(d, observed))
+        .collect();
+    let sum = |count: fn(&GroupStatus) -> i32| all.iter().map(count).sum();
+    let (desired, updated, ready) = (sum(|g| g.desired), sum(|g| g.updated), sum(|g| g.ready));
+    let main = all.first().cloned().unwrap_or_default();
+    // Of what was not made yet nothing is told: what is told of and missing was deleted, see `decide::objects`.
+    let exists = |d: &DaemonSetPlan| observed.our_daemon_set(d.name).is_some();
+    let made = plan.daemon_sets.iter().zip(all).filter(|(d, _)| exists(d));
+    let several = plan.daemon_sets.len() > 1;
+    WorkloadStatus {
+        management,
+        managed_by: None,
+        daemon_set: plan
+            .daemon_sets
+            .first()
+            .is_some_and(exists)
+            .then_some(main.daemon_set),
+        version: main.version,
+        image: main.image,
+        flags: main.flags,
+        desired,
+        updated,
+        ready,
+        groups: made.filter(|_| several).map(|(_, group)| group).collect(),
+    }
+}
+
+fn group_status(plan: &DaemonSetPlan, observed: &Observed) -> GroupStatus {
+    let facts = observed.our_daemon_set(plan.name);
+    let count = |read: fn(&DaemonSetFacts) -> i32| facts.map_or(0, read);
+    GroupStatus {
+        daemon_set: format!("{}/{}", observed.namespace, plan.name),
+        version: plan.version.as_ref().map(ToString::to_string),
+        image: plan.image.clone(),
+        flags: plan.flags.clone(),
+        desired: count(|f| f.desired),
+        updated: count(|f| f.updated),
+        ready: count(|f| f.ready),
     }
 }
 

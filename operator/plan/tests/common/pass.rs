@@ -1,8 +1,10 @@
 //! A pass of the operator over a cluster, without its runtime.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wn_api::names::kube_proxy;
+use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::status::WindowsNodeConfigStatus;
 use wn_plan::applied::Applied;
 use wn_plan::calico::restore::{self, Restoration};
@@ -85,6 +87,9 @@ impl Cluster {
     pub fn pass(&mut self) -> Plan {
         let plan = self.plan();
         self.apply(&plan);
+        if plan.write {
+            self.label_nodes(&plan);
+        }
         self.config_mut().status = Some(self.status(&plan));
         plan
     }
@@ -127,29 +132,55 @@ impl Cluster {
         for (i, node) in nodes.iter().enumerate() {
             set_up(&mut self.observed, node, i);
         }
-        let count = i32::try_from(nodes.len()).unwrap();
+        let label = |node: &String| {
+            self.observed.nodes[node]
+                .labels
+                .get(KUBE_PROXY_GROUP)
+                .map(str::to_owned)
+        };
+        let labels: BTreeMap<_, _> = nodes.iter().map(|node| (node.clone(), label(node))).collect();
         for ((_, name), facts) in self.observed.daemon_sets.iter_mut().filter(|(_, f)| f.ours) {
-            let (app, current) = (facts.app, true);
+            let (app, dsr) = (facts.app, facts.dsr);
+            let of_group = match name.as_str() {
+                kube_proxy::DAEMON_SET => Some(None),
+                kube_proxy::NO_DSR_DAEMON_SET => Some(Some(kube_proxy::NO_DSR)),
+                _ => None,
+            };
+            let selected: Vec<_> = labels
+                .iter()
+                .filter(|(_, label)| of_group.is_none_or(|group| group == label.as_deref()))
+                .map(|(node, _)| node)
+                .collect();
+            let count = i32::try_from(selected.len()).unwrap();
             *facts = DaemonSetFacts {
-                app,
-                ours: true,
-                of_installation: false,
                 desired: count,
                 updated: count,
                 ready: count,
-                current,
-                created: facts.created,
-                version: facts.version.clone(),
+                current: true,
+                ..facts.clone()
             };
-            for node in &nodes {
+            for node in selected {
                 let pod = PodFacts {
                     ready: true,
+                    dsr,
                     ..pod(app, node)
                 };
+                // One of each app a node, whichever DaemonSet made it.
+                let name = of_group.map_or(name.as_str(), |_| kube_proxy::DAEMON_SET);
                 self.observed
                     .pods
                     .insert((NAMESPACE.into(), format!("{name}-{node}")), pod);
             }
+        }
+    }
+
+    /// What the writer of nodes does to labels, after a pass that decided on groups.
+    fn label_nodes(&mut self, plan: &Plan) {
+        let setting = Setting::of(&self.config().spec, &self.observed, plan);
+        for node in self.observed.nodes.values_mut() {
+            let others = node.labels.iter().filter(|(name, _)| *name != KUBE_PROXY_GROUP);
+            let group = setting.label(node).map(|group| (KUBE_PROXY_GROUP, group));
+            node.labels = others.chain(group).collect();
         }
     }
 }
@@ -194,6 +225,7 @@ pub fn pod(app: App, node: &str) -> PodFacts {
         trouble: None,
         crashed: None,
         version: None,
+        dsr: None,
     }
 }
 

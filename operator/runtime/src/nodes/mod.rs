@@ -16,7 +16,7 @@ use wn_plan::node::{Judgement, Marks, Setting, marks};
 use crate::context::{Context, Memory, Outcome};
 
 pub use news::News;
-pub use writer::{Writer, unmark};
+pub use writer::{NodeMarks, Writer, unmark};
 
 /// Keeps the outcome of a pass over the cluster. When it changes what nodes are judged by, all are.
 pub fn settle(context: &Context, config: &WindowsNodeConfig, plan: Plan, applied: Applied) {
@@ -79,7 +79,9 @@ pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> 
                 let judged = table.judge(name, observed, &outcome.setting, now);
                 let facts = observed.nodes.get(name);
                 let marked = facts.zip(judged.verdict.as_ref()).zip(outcome.taint);
-                let marks = marked.map(|((facts, verdict), taint)| marks(taint, facts, verdict, now));
+                let marks = marked.map(|((facts, verdict), taint)| {
+                    marks(taint, outcome.setting.label(facts), facts, verdict, now)
+                });
                 note(news, name, &judged, marks.as_ref());
                 context.nodes.want(
                     name,

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tracing::{debug, warn};
 use wn_api::names::annotations::{HNS_NETWORK, TAINTED};
+use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::names::{NODE_CONDITION, managers};
 use wn_plan::node::Marks;
 use wn_plan::observed::{NetworkMade, Said};
@@ -117,6 +118,12 @@ async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
     if marks.leave {
         return leave(means, node).await;
     }
+    if let Some(group) = marks.group {
+        match label(&means.api, node, group).await {
+            Ok(stored) => take_in(means, &stored),
+            Err(error) => return judge(node, &error),
+        }
+    }
     if let Some(set) = marks.taint {
         match taint::write(&means.api, node, set).await {
             Ok(stored) => take_in(means, &stored),
@@ -152,7 +159,11 @@ async fn leave(means: &Means, node: &str) -> Outcome {
         let Some(found) = means.api.get_opt(node).await? else {
             return Ok(());
         };
-        unmark(&means.api, node, found.annotations().contains_key(TAINTED)).await
+        let marks = NodeMarks {
+            tainted: found.annotations().contains_key(TAINTED),
+            labelled: found.labels().contains_key(KUBE_PROXY_GROUP),
+        };
+        unmark(&means.api, node, marks).await
     };
     left.await
         .map_or_else(|error| judge(node, &error), |()| Outcome::Done)
@@ -162,6 +173,16 @@ fn take_in(means: &Means, stored: &Node) {
     if let Ok(value) = serde_json::to_value(stored) {
         means.world.put(Topic::Nodes, &value);
     }
+}
+
+/// Sets the label of the node's group, or takes it off.
+async fn label(api: &Api<Node>, node: &str, group: Option<&str>) -> Result<Node, kube::Error> {
+    let body = json!({ "metadata": { "labels": { (KUBE_PROXY_GROUP): group } } });
+    let params = PatchParams {
+        field_manager: Some(managers::NODE.to_owned()),
+        ..PatchParams::default()
+    };
+    api.patch(node, &params, &Patch::Merge(body)).await
 }
 
 /// Applies our condition and annotation, or takes them back: what we applied before and do not name any more goes.
@@ -221,13 +242,24 @@ fn judge(node: &str, error: &kube::Error) -> Outcome {
     }
 }
 
-/// Takes condition and taint of ours off a Node, for the day of deletion.
-pub async fn unmark(api: &Api<Node>, node: &str, tainted: bool) -> Result<(), kube::Error> {
+/// What of ours is on a Node besides the condition.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeMarks {
+    pub tainted: bool,
+    /// It has the label of a group.
+    pub labelled: bool,
+}
+
+/// Takes condition, taint and label of ours off a Node, for the day of deletion.
+pub async fn unmark(api: &Api<Node>, node: &str, marks: NodeMarks) -> Result<(), kube::Error> {
     let gone = |error: kube::Error| match error {
         kube::Error::Api(status) if status.code == 404 => Ok(()),
         error => Err(error),
     };
-    if tainted {
+    if marks.labelled {
+        label(api, node, None).await.map(drop).or_else(gone)?;
+    }
+    if marks.tainted {
         taint::write(api, node, false).await.map(drop).or_else(gone)?;
     }
     say(api, node, None, None).await.map(drop).or_else(gone)

@@ -163,17 +163,15 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::Config => one(names::SINGLETON),
         Topic::Nodes => all.labels(&format!("{}={}", labels::OS, labels::WINDOWS)),
         Topic::LinuxNodes => all.labels(&format!("{}={}", labels::OS, labels::LINUX)),
-        Topic::Pods => all.labels(&format!(
-            "{} in ({})",
-            labels::K8S_APP,
-            [
+        Topic::Pods => {
+            let agents = [
                 names::node_agent::DAEMON_SET,
                 names::network_agent::FLANNEL_DAEMON_SET,
                 names::network_agent::STATIC_ROUTES_DAEMON_SET,
-                names::kube_proxy::DAEMON_SET,
-            ]
-            .join(",")
-        )),
+            ];
+            let apps = [&agents, names::kube_proxy::DAEMON_SETS].concat().join(",");
+            all.labels(&format!("{} in ({apps})", labels::K8S_APP))
+        }
         Topic::ConfigMaps => all.labels(&format!("{}={}", labels::MANAGED_BY, names::OPERATOR)),
         Topic::Source(source) => one(source_place(source).1),
         Topic::Definition(i) => one(super::topic::DEFINITIONS[i]),

@@ -2,9 +2,10 @@
 //! start script of our own: theirs waits for ever and names a feature gate that is going away.
 
 mod flags;
+mod group;
 mod script;
 
-use k8s_openapi::api::core::v1::{Container, EnvVar, HTTPGetAction, Probe};
+use k8s_openapi::api::core::v1::{Container, ContainerPort, EnvVar, HTTPGetAction, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use wn_api::names::kube_proxy as names;
@@ -21,6 +22,7 @@ use crate::network::role::SourceVip;
 use crate::version::Version;
 
 pub use flags::{MANAGED_FLAGS, arguments};
+pub use group::{Group, Members};
 pub use script::TEXT as SCRIPT;
 
 /// kube-proxy's default health port (`pkg/cluster/ports`).
@@ -31,9 +33,10 @@ const PROBE_PERIOD: i32 = 10;
 /// kube-proxy keeps its HNS policies when it ends, so there is nothing to wait for.
 const GRACE_PERIOD: i64 = 5;
 
-pub fn kube_proxy(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surroundings) -> Workload {
+/// kube-proxy of a group of nodes. All groups share the ConfigMap, which comes with that of most nodes.
+pub fn kube_proxy(spec: &KubeProxy, group: &Group, around: &Surroundings) -> Workload {
     let base = Base {
-        name: names::DAEMON_SET,
+        name: group.members.daemon_set(),
         component: "kube-proxy",
         service_account: names::SERVICE_ACCOUNT,
         grace_period: GRACE_PERIOD,
@@ -50,12 +53,15 @@ pub fn kube_proxy(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surro
     );
     let contents = Contents {
         init_containers: Vec::new(),
-        containers: vec![container(spec, version, dsr, around)],
+        containers: vec![container(spec, group, around)],
         volumes: vec![config_map_volume(SCRIPTS, names::CONFIG_MAP)],
     };
-    let daemon_set = daemon_set(&base, contents, Some(&config_map), around);
+    let mut daemon_set = daemon_set(&base, contents, Some(&config_map), around);
+    if let Some(pod) = daemon_set.spec.as_mut().and_then(|s| s.template.spec.as_mut()) {
+        group.members.select(pod);
+    }
     Workload {
-        config_map: Some(config_map),
+        config_map: (group.members == Members::Rest).then_some(config_map),
         daemon_set,
         followed: None,
     }
@@ -71,13 +77,26 @@ pub fn image(image: &Image, version: &Version, global_registry: Option<&str>) ->
     reference(image, default, global_registry)
 }
 
-fn container(spec: &KubeProxy, version: &Version, dsr: bool, around: &Surroundings) -> Container {
+fn container(spec: &KubeProxy, group: &Group, around: &Surroundings) -> Container {
     Container {
         name: names::CONTAINER.to_owned(),
-        image: Some(image(&spec.image, version, around.image_registry.as_deref())),
+        image: Some(image(
+            &spec.image,
+            &group.version,
+            around.image_registry.as_deref(),
+        )),
         image_pull_policy: pull_policy(&spec.image),
         command: Some(powershell(&format!("{SCRIPTS_MOUNT}/{}", names::SCRIPT_KEY))),
-        args: Some(arguments(spec, version, dsr, &around.hns_network)),
+        args: Some(arguments(spec, &group.version, group.dsr, &around.hns_network)),
+        // A port of the host: the scheduler places no second kube-proxy on a node before the first is gone, as when
+        // the node moves from one group to another.
+        ports: Some(vec![ContainerPort {
+            name: Some("healthz".to_owned()),
+            container_port: HEALTH_PORT,
+            host_port: Some(HEALTH_PORT),
+            protocol: Some("TCP".to_owned()),
+            ..ContainerPort::default()
+        }]),
         working_dir: Some(format!("{ROOT}/kube-proxy/")),
         env: Some(environment(around)),
         resources: Some(

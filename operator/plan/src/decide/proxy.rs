@@ -1,0 +1,145 @@
+//! Whether kube-proxy is rolled out, to which groups of nodes, and what each of them is told.
+
+use wn_api::names::labels;
+use wn_api::reasons::Reason;
+use wn_api::spec::{Dsr, Mode, WindowsNodeConfigSpec};
+
+use super::rollout::{join, waiting, waiting_for_network};
+use super::{DaemonSetPlan, Plan, WorkloadPlan};
+use crate::calico::CalicoPlan;
+use crate::finding::{Finding, names_of};
+use crate::inputs::Inputs;
+use crate::network;
+use crate::observed::{App, NodeFacts, Observed};
+use crate::standing;
+use crate::version::Version;
+use crate::workload::kube_proxy::{Group, Members, arguments, kube_proxy};
+use crate::workload::{Surroundings, Workload};
+
+pub fn plan(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    calico: &CalicoPlan,
+    findings: &[Finding],
+    inputs: &Inputs,
+) -> WorkloadPlan {
+    let hns_network = network::of(spec.network.type_)
+        .hns_network(observed)
+        .unwrap_or_default();
+    let groups = groups(spec, observed);
+    let daemon_sets = groups.iter().map(|group| DaemonSetPlan {
+        name: group.members.daemon_set(),
+        version: Some(group.version.clone()),
+        image: None,
+        flags: arguments(&spec.kube_proxy, &group.version, group.dsr, &hns_network),
+        blocked: impossible(group, observed),
+    });
+    WorkloadPlan {
+        standing: standing::kube_proxy(spec, observed),
+        daemon_sets: daemon_sets.collect(),
+        blocked: if calico.policy_only {
+            waiting_for_network(App::KubeProxy, observed, findings, inputs)
+        } else {
+            waiting(App::KubeProxy, observed, calico, inputs)
+        },
+        note: note(spec, observed, &groups),
+    }
+}
+
+/// Every group that has nodes, and that of the rest, which may have none. None before any version is known.
+pub fn groups(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Group> {
+    let Some(version) = version(spec, observed) else {
+        return Vec::new();
+    };
+    let dsr = spec.kube_proxy.dsr;
+    let group = |members, dsr| Group {
+        members,
+        dsr,
+        version: version.clone(),
+    };
+    let mut all = vec![group(Members::Rest, dsr != Dsr::Disabled)];
+    if dsr != Dsr::Disabled {
+        all.push(group(Members::UnableToDsr, dsr == Dsr::Enabled));
+        let used = |group: &Group| {
+            let mut nodes = observed.nodes.values();
+            group.members == Members::Rest || nodes.any(|node| group.members.take(node))
+        };
+        all.retain(used);
+    }
+    all
+}
+
+/// DaemonSets of all groups. None while a node still lacks the label of its group: it would run another group's.
+pub fn workloads(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    plan: &Plan,
+    around: &Surroundings,
+) -> Vec<Workload> {
+    let groups = &plan.groups;
+    if spec.mode == Mode::Manage && !unlabelled(groups, observed).is_empty() {
+        return Vec::new();
+    }
+    let all = groups.iter();
+    all.map(|group| kube_proxy(&spec.kube_proxy, group, around))
+        .collect()
+}
+
+/// The lowest kubelet version of the Windows nodes, so that kube-proxy is nowhere newer than the kubelet;
+/// before the first node joins, the API server's.
+fn version(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Version> {
+    let asked = spec.kube_proxy.version.as_deref().and_then(|v| v.parse().ok());
+    let lowest = || observed.nodes.values().filter_map(NodeFacts::kubelet).min();
+    asked.or_else(lowest).or_else(|| observed.kubernetes.clone())
+}
+
+/// DSR is asked for where it cannot be.
+fn impossible(group: &Group, observed: &Observed) -> Option<Finding> {
+    (group.members == Members::UnableToDsr && group.dsr).then(|| Finding {
+        reason: Reason::DSRUnsupported,
+        message: format!(
+            "spec.kubeProxy.dsr is Enabled, but the Windows build of {} cannot do DSR (needs 17763.1432, KB4571748, or later): update \
+             these nodes, or set dsr to Auto",
+            nodes_of(Members::UnableToDsr, observed)
+        ),
+    })
+}
+
+fn note(spec: &WindowsNodeConfigSpec, observed: &Observed, groups: &[Group]) -> Option<String> {
+    let unlabelled = unlabelled(groups, observed);
+    let waits = (spec.mode == Mode::Manage && !unlabelled.is_empty()).then(|| {
+        format!(
+            "changes of kube-proxy wait until Node {unlabelled} has the label {} of its group",
+            labels::KUBE_PROXY_GROUP
+        )
+    });
+    let unable = nodes_of(Members::UnableToDsr, observed);
+    let off = match spec.kube_proxy.dsr {
+        Dsr::Disabled => Some(
+            "DSR is off because spec.kubeProxy.dsr is Disabled: network policy on ClusterIPs is not enforced on Windows nodes"
+                .to_owned(),
+        ),
+        Dsr::Auto if !unable.is_empty() => Some(format!(
+            "DSR is off on {unable}, whose Windows build cannot do it (needs 17763.1432, KB4571748, or later): network policy on \
+             ClusterIPs is not enforced there"
+        )),
+        Dsr::Auto | Dsr::Enabled => None,
+    };
+    join([waits, off])
+}
+
+/// Names of at most three nodes; empty when there is none.
+fn nodes_of(members: Members, observed: &Observed) -> String {
+    let nodes = observed.nodes.iter().filter(|(_, node)| members.take(node));
+    names_of(nodes.map(|(name, _)| name.as_str()))
+}
+
+/// Names of at most three nodes that do not have the label of their group yet.
+fn unlabelled(groups: &[Group], observed: &Observed) -> String {
+    let lacks = |node: &NodeFacts| {
+        let wanted = Group::of(groups, node).and_then(|g| g.members.label());
+        wanted.is_some() && wanted != node.labels.get(labels::KUBE_PROXY_GROUP)
+    };
+    let nodes = observed.nodes.iter().filter(|(_, node)| lacks(node));
+    names_of(nodes.map(|(name, _)| name.as_str()))
+}
