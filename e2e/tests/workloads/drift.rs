@@ -33,7 +33,7 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
     let sets = daemon_sets(&stage, NAME);
     let maps = config_maps(&stage, NAME);
 
-    for name in [AGENT, PROXY] {
+    for (name, limit) in [(AGENT, 40), (PROXY, 41)] {
         let right = content(&get(&sets, name).await?);
         let mut containers = right[0]
             .pointer("/template/spec/containers")
@@ -62,6 +62,11 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
         .await?;
         back(&stage, &sets, name, &right).await?;
 
+        // The third change within ten minutes is left, unless the config changes.
+        let mut config = minimal("CalicoVXLAN");
+        config["spec"]["status"] = json!({"nodeListLimit": limit});
+        stage.apply(config).await?;
+        stage.ready().await?;
         let selector = json!({"kubernetes.io/os": "windows", "kubernetes.io/hostname": "nowhere"});
         edit(
             &sets,

@@ -60,6 +60,10 @@ reasons! {
     ObserveOnly,
     /// The condition waits for an earlier one to become True.
     WaitingForPrecondition,
+    /// What decisions need of the cluster cannot be read, because a right is missing; nothing is written.
+    ReadForbidden,
+    /// What decisions need of the cluster cannot be read, because the API server fails; nothing is written.
+    ReadFailed,
     /// Work is under way.
     Progressing,
     /// A write to the API server failed; it is tried again.

@@ -23,6 +23,7 @@ pub mod standing;
 pub mod status;
 pub mod tigera;
 mod typha;
+pub mod unread;
 pub mod validate;
 pub mod version;
 pub mod workload;

@@ -12,6 +12,7 @@ use wn_api::names::RECONCILING_MANAGERS;
 use wn_api::reasons::Reason;
 use wn_api::spec::Conflicts;
 use wn_plan::calico::Action;
+use wn_plan::observed::{OwnKind, OwnObject};
 
 use common::*;
 
@@ -167,6 +168,63 @@ fn the_third_change_within_ten_minutes_is_left_for_an_hour() {
     assert!(cluster.original(IPAM, "strictAffinity").is_some());
     cluster.now = at(30 + 3600);
     assert_eq!(cluster.pass().calico.writes.len(), 1);
+}
+
+/// Each repair of a DaemonSet restarts networking on every Windows node: its image is not fought over for ever, either.
+#[test]
+fn an_object_of_ours_that_is_changed_again_and_again_is_left_for_an_hour() {
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    let of_proxy = |o: &OwnObject| o.kind == OwnKind::DaemonSet && o.name.starts_with("kube-proxy-windows");
+    let drift = |cluster: &mut Cluster, second: i64| {
+        cluster.now = at(second);
+        let stored = cluster
+            .observed
+            .ours
+            .iter_mut()
+            .find(|(o, _)| of_proxy(o))
+            .unwrap();
+        stored.1["spec"]["template"]["spec"]["containers"][0]["image"] = json!("registry.example/pinned:v1");
+        cluster.pass()
+    };
+    for second in [10, 20] {
+        assert_eq!(drift(&mut cluster, second).objects.len(), 1);
+    }
+    let third = drift(&mut cluster, 30);
+    assert!(third.objects.is_empty());
+    assert_eq!(third.contested.len(), 1);
+    assert_eq!(third.revisit, Some(at(30 + 3600)));
+    let blocked = third.proxy.blocked.unwrap();
+    assert_eq!(blocked.reason, Reason::Contested);
+    assert!(
+        blocked
+            .message
+            .contains("kube-proxy-windows is changed again and again"),
+        "{}",
+        blocked.message
+    );
+
+    cluster.now = at(90);
+    assert!(cluster.pass().objects.is_empty());
+    cluster.observed.ours.retain(|o, _| !of_proxy(o));
+    assert!(
+        !cluster.plan().objects.is_empty(),
+        "without one no node has a kube-proxy"
+    );
+    drift_again_after_an_hour(&mut cluster);
+}
+
+fn drift_again_after_an_hour(cluster: &mut Cluster) {
+    cluster.pass();
+    cluster.now = at(31 + 3600);
+    let stored = cluster
+        .observed
+        .ours
+        .values_mut()
+        .find(|o| o["kind"] == "DaemonSet")
+        .unwrap();
+    stored["spec"]["template"]["spec"]["containers"][0]["image"] = json!("registry.example/pinned:v1");
+    assert_eq!(cluster.plan().objects.len(), 1);
 }
 
 #[test]

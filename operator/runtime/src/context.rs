@@ -1,6 +1,7 @@
 //! What every step may use, what is remembered between passes, and how a pass ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use jiff::Timestamp;
 use wn_api::spec::TaintMode;
@@ -38,7 +39,7 @@ pub struct Memory {
     /// What happened to nodes since the status was last written.
     pub news: News,
     /// When the status was last written.
-    pub reported: Option<Timestamp>,
+    pub reported: Option<Instant>,
 }
 
 pub struct Outcome {

@@ -45,6 +45,22 @@ pub async fn finalize(context: &Context, config: &WindowsNodeConfig, now: Timest
     }
 }
 
+pub fn is_patient(config: &WindowsNodeConfig, now: Timestamp) -> bool {
+    let deleted = config.metadata.deletion_timestamp.as_ref();
+    deleted.is_none_or(|t| now.duration_since(t.0) <= PATIENCE)
+}
+
+/// Says what deletion waits for.
+pub async fn wait(
+    context: &Context,
+    config: &WindowsNodeConfig,
+    reason: &str,
+    now: Timestamp,
+) -> Result<Next, Error> {
+    status_writer::write(context, config, &status::restoring(config, reason, now)).await?;
+    Ok(Next::At(now + POLL))
+}
+
 async fn delete_objects(context: &Context) -> Result<(), Error> {
     let objects: Vec<_> = context.world.read(|o| o.ours.keys().cloned().collect());
     for object in objects {
@@ -86,14 +102,10 @@ async fn restore(
     config: &WindowsNodeConfig,
     now: Timestamp,
 ) -> Result<Option<Next>, Error> {
-    let deleted = config.metadata.deletion_timestamp.as_ref();
-    let patient = deleted.is_none_or(|t| now.duration_since(t.0) <= PATIENCE);
+    let patient = is_patient(config, now);
     let why = match give_back(context, config).await {
         Ok(None) => return Ok(None),
-        Ok(Some(wait)) if patient => {
-            status_writer::write(context, config, &status::restoring(config, &wait, now)).await?;
-            return Ok(Some(Next::At(now + POLL)));
-        }
+        Ok(Some(reason)) if patient => return wait(context, config, &reason, now).await.map(Some),
         Err(error) if patient => {
             if !error.is_stale() {
                 let status = status::restoring(config, &error.to_string(), now);

@@ -1,7 +1,8 @@
-//! `/livez`: the process answers. `/readyz`: the first full picture of the cluster is there. `/metrics`: what
+//! `/livez`: the loop comes round as it said it would. `/readyz`: the first full picture of the cluster is there. `/metrics`: what
 //! was done.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::Context;
 use axum::Router;
@@ -44,12 +45,25 @@ fn router(world: Arc<World>, metrics: Arc<Metrics>) -> Router {
             }
         }
     };
+    let round = metrics.round.clone();
+    let live = move || {
+        let late = round.overdue(Instant::now());
+        async move {
+            late.map_or_else(
+                || (StatusCode::OK, "ok".to_owned()),
+                |late| {
+                    let late = format!("the loop is {} s late", late.as_secs());
+                    (StatusCode::INTERNAL_SERVER_ERROR, late)
+                },
+            )
+        }
+    };
     let scrape = move || {
         let text = metrics.text();
         async move { ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], text) }
     };
     Router::new()
-        .route("/livez", get(|| async { "ok" }))
+        .route("/livez", get(live))
         .route("/readyz", get(ready))
         .route("/metrics", get(scrape))
 }

@@ -3,12 +3,14 @@
 //! Nothing here decides what should be; a decision found here belongs into `wn-plan`.
 
 mod apply;
+mod backoff;
 mod cli;
 mod context;
 mod error;
 mod events;
 mod finalize;
 mod http;
+mod limits;
 mod metrics;
 mod nodes;
 mod observe;

@@ -6,6 +6,7 @@ use wn_api::WindowsNodeConfig;
 use wn_plan::applied::Applied;
 use wn_plan::decide::{Plan, decide};
 use wn_plan::observed::Config;
+use wn_plan::unread;
 use wn_plan::validate::validate;
 
 use crate::apply;
@@ -26,9 +27,19 @@ pub async fn reconcile(context: &Context) -> Result<Next, Error> {
             return report::unreadable(context, generation, &message, now).await;
         }
     };
+    let unread = context.world.read(|observed| unread::essential(&observed.unread));
     if config.metadata.deletion_timestamp.is_some() {
         nodes::forget(context);
-        return finalize::finalize(context, &config, now).await;
+        return match unread {
+            Some(finding) if finalize::is_patient(&config, now) => {
+                finalize::wait(context, &config, &finding.message, now).await
+            }
+            _ => finalize::finalize(context, &config, now).await,
+        };
+    }
+    if let Some(finding) = unread {
+        nodes::forget(context);
+        return report::unread(context, &config, &finding, now).await;
     }
     let plan = match plan(context, &config, now) {
         Ok(plan) => plan,

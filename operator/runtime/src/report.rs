@@ -1,6 +1,8 @@
 //! Step 5: status and Events.
 
-use jiff::{SignedDuration, Timestamp};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
 use wn_api::names;
@@ -9,6 +11,7 @@ use wn_api::status::WindowsNodeConfigStatus;
 use wn_plan::advice;
 use wn_plan::applied::Applied;
 use wn_plan::decide::Plan;
+use wn_plan::finding::Finding;
 use wn_plan::node::Entry;
 use wn_plan::observed::Config;
 use wn_plan::status::{self, describe};
@@ -20,16 +23,21 @@ use crate::status_writer::{self, write};
 
 /// Status is written at once when it was not of late, else when this time is over: a storm of changes costs one
 /// write a second, and the last state is never lost.
-const PACE: SignedDuration = SignedDuration::from_secs(1);
+const PACE: Duration = Duration::from_secs(1);
 
 /// Writes the status if it differs. Says when it is to be called again, because it is too early now.
-pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Timestamp>, Error> {
+pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Instant>, Error> {
     let Some(Config::Readable(config)) = context.world.read(|o| o.config.clone()) else {
         return Ok(None);
     };
     // What the user asked for is answered at once.
     let answered = config.status.as_ref().and_then(|s| s.observed_generation) == config.metadata.generation;
-    let early = context.remember(|m| m.reported.map(|at| at + PACE).filter(|at| answered && *at > now));
+    let moment = Instant::now();
+    let early = context.remember(|m| {
+        m.reported
+            .map(|at| at + PACE)
+            .filter(|at| answered && *at > moment)
+    });
     if early.is_some() {
         return Ok(early);
     }
@@ -37,7 +45,7 @@ pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Timestam
         return Ok(None);
     };
     if write(context, &config, &status).await? {
-        context.remember(|m| m.reported = Some(now));
+        context.remember(|m| m.reported = Some(moment));
     }
     tell(context, &config, &status).await;
     Ok(None)
@@ -197,6 +205,21 @@ pub async fn refused(
             .collect::<Vec<_>>()
             .join("; ");
         context.events.warning(config, events::INVALID_SPEC, note).await;
+    }
+    Ok(Next::Wait)
+}
+
+/// What decisions need cannot be read: nothing is written but that.
+pub async fn unread(
+    context: &Context,
+    config: &WindowsNodeConfig,
+    finding: &Finding,
+    now: Timestamp,
+) -> Result<Next, Error> {
+    let status = status::unread(config, finding, now);
+    if write(context, config, &status).await? {
+        let note = format!("{}: {}", finding.reason.as_str(), finding.message);
+        context.events.warning(config, events::NOT_READY, note).await;
     }
     Ok(Next::Wait)
 }

@@ -9,6 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::backoff::Retry;
 use crate::cli::Settings;
 use crate::context::{Context, Next};
 use crate::error::Error;
@@ -71,87 +72,89 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The loop comes round that often though nothing happens, which costs no request and shows that it still does.
+const LONGEST_WAIT: Duration = Duration::from_mins(1);
+
 async fn reconcile_for_ever(mut context: Context) {
     let mut watches = Watches::new(context.world.clone(), context.metrics.clone());
     let mut rhythm = Rhythm::default();
     loop {
-        watches.align(&mut context.apis).await;
-        let wake = if context.world.missing().is_empty() {
-            rhythm.step(&context).await
-        } else {
+        context.metrics.round.begin();
+        let aligned = watches.align(&mut context.apis).await;
+        let wake = if context.world.is_waiting() {
             None
+        } else {
+            rhythm.step(&context).await
         };
-        match wake {
-            None => context.world.changed().await,
-            Some(at) => {
-                let pause = Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default();
-                // Woken early by a change, which may be what a failure waited for.
-                let _ = tokio::time::timeout(pause, context.world.changed()).await;
-            }
-        }
+        let pause = [aligned, wake]
+            .into_iter()
+            .flatten()
+            .map(|at| at.saturating_duration_since(Instant::now()))
+            .fold(LONGEST_WAIT, Duration::min);
+        context.metrics.round.wait(pause);
+        // Woken early by a change, which may be what a failure waited for.
+        let _ = tokio::time::timeout(pause, context.world.changed()).await;
     }
 }
 
-/// When the cluster is to be looked at as a whole although nothing changed.
+/// When there is something to do although nothing changed. By the monotonic clock: one that is set back must not keep the
+/// operator waiting.
 #[derive(Default)]
 struct Rhythm {
-    failures: u32,
-    again: Option<Timestamp>,
+    pass: Retry,
+    /// A status that is refused is tried again in a time of its own, however well the passes go.
+    report: Retry,
+}
+
+/// The moment of a time that the plan named.
+fn moment(at: Timestamp) -> Instant {
+    let ahead = Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default();
+    // What is farther away than this is looked at again before.
+    Instant::now() + ahead.min(Duration::from_hours(24))
 }
 
 impl Rhythm {
     /// Does what there is to do; says when to come back at the latest.
-    async fn step(&mut self, context: &Context) -> Option<Timestamp> {
-        let now = Timestamp::now();
-        if context.world.take_plan() || self.again.is_some_and(|at| at <= now) {
+    async fn step(&mut self, context: &Context) -> Option<Instant> {
+        if context.world.take_plan() || self.pass.is_due(Instant::now()) {
             let began = Instant::now();
-            self.again = self.pass(context).await;
+            self.pass(context).await;
             context.metrics.reconciled(Pass::Full, began.elapsed());
         }
         let began = Instant::now();
         let judged = nodes::judge(context, context.world.take_nodes(), Timestamp::now());
         context.metrics.reconciled(Pass::Nodes, began.elapsed());
-        let reported = match report(context, Timestamp::now()).await {
-            Ok(early) => early,
-            Err(error) => {
-                self.again = Some(self.failed(context, &error));
-                None
+        if !self.report.waits(Instant::now()) {
+            match report(context, Timestamp::now()).await {
+                Ok(early) => self.report.done(early),
+                Err(error) => failed(&mut self.report, context, &error),
             }
-        };
-        [self.again, judged, reported].into_iter().flatten().min()
+        }
+        [self.pass.at(), judged.map(moment), self.report.at()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
-    /// One pass over the cluster; says when the next must be at the latest.
-    async fn pass(&mut self, context: &Context) -> Option<Timestamp> {
+    /// One pass over the cluster.
+    async fn pass(&mut self, context: &Context) {
         match reconcile(context).await {
-            Ok(Next::Wait) => {
-                self.failures = 0;
-                None
-            }
-            Ok(Next::At(then)) => {
-                self.failures = 0;
-                Some(then)
-            }
+            Ok(Next::Wait) => self.pass.done(None),
+            Ok(Next::At(then)) => self.pass.done(Some(moment(then))),
             Ok(Next::Retry) => {
-                self.failures += 1;
-                Some(Timestamp::now() + backoff(self.failures, false))
+                self.pass.failed(false);
             }
-            Err(error) => Some(self.failed(context, &error)),
+            Err(error) => failed(&mut self.pass, context, &error),
         }
     }
-
-    fn failed(&mut self, context: &Context, error: &Error) -> Timestamp {
-        self.failures += 1;
-        context.metrics.apply_error(error);
-        let pause = backoff(self.failures, error.is_stale());
-        warn!(%error, ?pause, "pass ended early");
-        Timestamp::now() + pause
-    }
 }
 
-/// A lost race is tried again as soon as the newer version can have arrived; anything else ever more
-/// rarely, up to a minute, so that a refusing API server is not hammered.
-fn backoff(failures: u32, stale: bool) -> Duration {
-    let first = if stale { 20 } else { 500 };
-    Duration::from_millis(first << failures.saturating_sub(1).min(7)).min(Duration::from_mins(1))
+fn failed(retry: &mut Retry, context: &Context, error: &Error) {
+    context.metrics.apply_error(error);
+    let pause = retry.failed(error.is_stale());
+    warn!(%error, ?pause, "pass ended early");
 }
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

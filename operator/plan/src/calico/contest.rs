@@ -1,10 +1,11 @@
-//! When to stop repairing a field that someone keeps changing back.
+//! When to stop repairing a field, or an object of ours, that someone keeps changing back.
 
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::field::FieldId;
+use crate::observed::OwnObject;
 
 /// A field changed back this often within `WINDOW` is contested: fewer may be a person trying things
 /// out, more is a controller that will not give in either.
@@ -13,10 +14,35 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(10);
 /// Then we look again: whoever contested the field may be gone, and a daily visit would be too rare.
 const REST: SignedDuration = SignedDuration::from_hours(1);
 
-/// What happened to each field. Lives in memory: a restart forgets, and the count begins again.
+/// What is contested.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Subject {
+    Field(FieldId),
+    Object(OwnObject),
+}
+
+impl From<&FieldId> for Subject {
+    fn from(field: &FieldId) -> Self {
+        Self::Field(field.clone())
+    }
+}
+
+impl From<FieldId> for Subject {
+    fn from(field: FieldId) -> Self {
+        Self::Field(field)
+    }
+}
+
+impl From<&OwnObject> for Subject {
+    fn from(object: &OwnObject) -> Self {
+        Self::Object(object.clone())
+    }
+}
+
+/// What happened to each of them. Lives in memory: a restart forgets, and the count begins again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contests {
-    fields: BTreeMap<FieldId, History>,
+    subjects: BTreeMap<Subject, History>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,9 +52,9 @@ struct History {
 }
 
 impl Contests {
-    /// Until when a drifted field is left alone; `None` when it may be repaired.
-    pub fn resting_until(&self, field: &FieldId, now: Timestamp) -> Option<Timestamp> {
-        let history = self.fields.get(field)?;
+    /// Until when something that drifted is left alone; `None` when it may be repaired.
+    pub fn resting_until(&self, subject: impl Into<Subject>, now: Timestamp) -> Option<Timestamp> {
+        let history = self.subjects.get(&subject.into())?;
         if let Some(since) = history.given_up {
             let until = since + REST;
             return (now < until).then_some(until);
@@ -42,16 +68,16 @@ impl Contests {
         (recent + 1 >= LIMIT).then(|| now + REST)
     }
 
-    pub fn repaired(&mut self, field: FieldId, now: Timestamp) {
-        let history = self.fields.entry(field).or_default();
+    pub fn repaired(&mut self, subject: impl Into<Subject>, now: Timestamp) {
+        let history = self.subjects.entry(subject.into()).or_default();
         history.given_up = None;
         history.repairs.retain(|at| now.duration_since(*at) <= WINDOW);
         history.repairs.push(now);
     }
 
     /// Starts the rest; says whether it is new.
-    pub fn give_up(&mut self, field: FieldId, now: Timestamp) -> bool {
-        let history = self.fields.entry(field).or_default();
+    pub fn give_up(&mut self, subject: impl Into<Subject>, now: Timestamp) -> bool {
+        let history = self.subjects.entry(subject.into()).or_default();
         let running = history.given_up.is_some_and(|since| now < since + REST);
         if !running {
             history.given_up = Some(now);
@@ -60,9 +86,9 @@ impl Contests {
         !running
     }
 
-    /// The user changed the CR: every field gets a new chance.
+    /// The user changed the CR: everything gets a new chance.
     pub fn reset(&mut self) {
-        self.fields.clear();
+        self.subjects.clear();
     }
 }
 

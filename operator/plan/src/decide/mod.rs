@@ -6,6 +6,8 @@ mod rollout;
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
+use wn_api::names::managers;
+use wn_api::reasons::Reason;
 use wn_api::spec::{Mode, WindowsNodeConfigSpec};
 
 use crate::advice::{self, Advisory};
@@ -21,6 +23,7 @@ use crate::platform::{self, PlatformPlan};
 use crate::standing::Standing;
 use crate::tigera::{self, TigeraPlan};
 use crate::typha;
+use crate::unread;
 use crate::validate::Valid;
 use crate::version::Version;
 use crate::workload::{EtcdAccess, Surroundings};
@@ -50,6 +53,8 @@ pub struct Plan {
     pub proxy: WorkloadPlan,
     /// Objects of ours that differ from what they should be.
     pub objects: Vec<ObjectWrite>,
+    /// Objects of ours that differ, and are left to who changes them.
+    pub contested: Vec<OwnObject>,
     /// ConfigMap that tigera/operator waits for, when it is not there.
     pub services_endpoint: Option<Value>,
     /// Objects of ours that should not be.
@@ -90,7 +95,12 @@ pub fn decide(
 ) -> Plan {
     let spec = valid.spec();
     let calico = calico::plan(spec, observed, contests, now);
-    let inputs = inputs::discover(&spec.network, observed);
+    let mut inputs = inputs::discover(&spec.network, observed);
+    if !inputs.complete()
+        && let Some(cause) = unread::cause(&observed.unread)
+    {
+        inputs.findings.insert(0, cause);
+    }
     let platform = platform::plan(spec, observed);
     let option = network::of(spec.network.type_);
     let mut network = option.findings(spec, observed);
@@ -103,7 +113,9 @@ pub fn decide(
         linux: linux::findings(observed),
         network_daemon_set: option.agent().map_or("", |agent| agent.daemon_set()),
         revisit: calico.revisit.into_iter().chain(next).min(),
-        notes: option.notes(spec, observed),
+        notes: unread::notes(&observed.unread)
+            .chain(option.notes(spec, observed))
+            .collect(),
         network_agent: rollout::network_agent(spec, observed, &network, &inputs),
         advisories: advice::advise(spec, observed),
         tigera: tigera::plan(spec, observed),
@@ -114,6 +126,7 @@ pub fn decide(
         calico,
         inputs,
         objects: Vec::new(),
+        contested: Vec::new(),
         deletions: Vec::new(),
     };
     if let Some(around) = surroundings(spec, observed, &plan) {
@@ -138,7 +151,36 @@ pub fn decide(
         .flat_map(|(_, app)| objects::existing(app, observed))
         .collect();
     plan.deletions.extend(unwanted);
+    leave_contested(&mut plan, observed, contests, now);
     plan
+}
+
+/// Objects of ours that someone changes again and again are left for a time: each repair of a DaemonSet restarts
+/// networking on the nodes. One that is missing is made in any case, as nothing runs without it.
+fn leave_contested(plan: &mut Plan, observed: &Observed, contests: &Contests, now: Timestamp) {
+    let until = |o: &ObjectWrite| {
+        let changed = o.drift && observed.ours.contains_key(&o.object);
+        contests.resting_until(&o.object, now).filter(|_| changed)
+    };
+    for write in plan.objects.extract_if(.., |o| until(o).is_some()) {
+        plan.revisit = plan.revisit.into_iter().chain(until(&write)).min();
+        let object = &write.object;
+        let finding = Finding {
+            reason: Reason::Contested,
+            message: format!(
+                "{:?} {}/{} is changed again and again by another manager (see its metadata.managedFields): stop that manager; the \
+                 operator tries again in an hour, or when the WindowsNodeConfig changes",
+                object.kind, object.namespace, object.name
+            ),
+        };
+        let workload = match write.manager {
+            managers::NODE_AGENT => &mut plan.agent,
+            managers::NETWORK_AGENT => &mut plan.network_agent,
+            _ => &mut plan.proxy,
+        };
+        workload.blocked.get_or_insert(finding);
+        plan.contested.push(write.object);
+    }
 }
 
 fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) -> Option<Surroundings> {

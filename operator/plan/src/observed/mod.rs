@@ -49,6 +49,7 @@ pub use tigera::{InstallationFacts, TigeraStatusFacts};
 pub use typha::TyphaFacts;
 pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble};
 
+use crate::unread::Unread;
 use crate::version::Version;
 
 /// `namespace/name`; the namespace is empty for cluster-scoped objects.
@@ -69,6 +70,8 @@ pub enum Config {
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     pub config: Option<Config>,
+    /// What cannot be read.
+    pub unread: Vec<Unread>,
     /// Namespace the operator and its DaemonSets live in.
     pub namespace: String,
     pub kubernetes: Option<Version>,

@@ -142,6 +142,30 @@ pub fn unsupported(
     set(old, generation, verdicts, now)
 }
 
+/// What decisions need cannot be read: the cluster is left as it is.
+pub fn unread(
+    old: &[Condition],
+    generation: Option<i64>,
+    Finding { reason, message }: &Finding,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let stalled = if *reason == Reason::ReadForbidden {
+        Verdict::yes(*reason, message.clone())
+    } else {
+        Verdict::no(*reason, "it is tried again")
+    };
+    let verdicts = overall(
+        Verdict::no(*reason, message.clone()),
+        Verdict::no(*reason, "nothing is written while the cluster cannot be read"),
+        stalled,
+        &Verdict::unknown(
+            *reason,
+            "not looked at while the cluster cannot be read: see Ready",
+        ),
+    );
+    set(old, generation, verdicts, now)
+}
+
 /// The CR is being deleted.
 pub fn restoring(
     old: &[Condition],

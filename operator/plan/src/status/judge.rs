@@ -264,6 +264,7 @@ const fn needs_a_person(reason: Reason) -> bool {
         reason,
         Reason::InputMissing
             | Reason::InputInvalid
+            | Reason::ReadForbidden
             | Reason::CalicoVersionUnsupported
             | Reason::CalicoAPIUnclear
             | Reason::ReportOnly

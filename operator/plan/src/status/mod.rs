@@ -17,6 +17,7 @@ use crate::applied::Applied;
 use crate::calico::{Action, Write};
 use crate::decide::{Plan, WorkloadPlan};
 use crate::field::{Change, shown};
+use crate::finding::Finding;
 use crate::node::{Setting, Table};
 use crate::observed::{App, Observed};
 use crate::platform::{self, PlatformPlan};
@@ -45,6 +46,17 @@ pub fn refused(
         .join("; ");
     let old = config.status.clone().unwrap_or_default();
     let conditions = conditions::invalid(&old.conditions, config.metadata.generation, &message, now);
+    WindowsNodeConfigStatus {
+        observed_generation: config.metadata.generation,
+        conditions,
+        ..old
+    }
+}
+
+/// What decisions need cannot be read: says so, and keeps everything else as it was, because nothing was touched.
+pub fn unread(config: &WindowsNodeConfig, finding: &Finding, now: Timestamp) -> WindowsNodeConfigStatus {
+    let old = config.status.clone().unwrap_or_default();
+    let conditions = conditions::unread(&old.conditions, config.metadata.generation, finding, now);
     WindowsNodeConfigStatus {
         observed_generation: config.metadata.generation,
         conditions,

@@ -34,6 +34,9 @@ impl Cluster {
         for field in &plan.calico.given_up {
             self.contests.give_up(field.clone(), self.now);
         }
+        for object in &plan.contested {
+            self.contests.give_up(object, self.now);
+        }
         for write in &plan.calico.writes {
             self.store.execute(write);
             for change in write.changes.iter().filter(|c| c.drifted_by.is_some()) {
@@ -42,6 +45,9 @@ impl Cluster {
         }
         self.look();
         for write in &plan.objects {
+            if write.drift {
+                self.contests.repaired(&write.object, self.now);
+            }
             self.observed
                 .ours
                 .insert(write.object.clone(), write.body.clone());

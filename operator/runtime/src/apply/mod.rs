@@ -34,6 +34,9 @@ pub async fn apply(
         for field in &plan.calico.given_up {
             memory.contests.give_up(field.clone(), now);
         }
+        for object in &plan.contested {
+            memory.contests.give_up(object, now);
+        }
     });
     let outcome = parts(context, plan, &mut applied, now).await;
     match outcome {
@@ -87,6 +90,7 @@ async fn parts(
             .await
             .map_err(|e| (objects::part(&write.object.name), e))?;
         if write.drift {
+            context.remember(|memory| memory.contests.repaired(&write.object, now));
             let kind = format!("{:?}", write.object.kind);
             context.metrics.drift_repaired(&kind, WHOLE_OBJECT);
         }

@@ -11,18 +11,22 @@ use kube::config::Config;
 use tower::{BoxError, Layer, Service};
 
 use super::{Metrics, Pulse};
+use crate::limits::{self, Limited};
 
 type Request = axum::http::Request<Body>;
 type Response<B> = axum::http::Response<B>;
 
 impl Metrics {
-    /// The client as `Client::try_default` makes it, with each request counted.
+    /// The client as the environment says, with a limit to each request, and each counted.
     pub async fn client(self: &Arc<Self>) -> kube::Result<Client> {
         let config = Config::infer().await.map_err(kube::Error::InferConfig)?;
         let layer = Counting {
             metrics: self.clone(),
         };
-        Ok(ClientBuilder::try_from(config)?.with_layer(&layer).build())
+        let client = limits::transport(config)?;
+        let namespace = client.default_namespace().to_owned();
+        let limited = ClientBuilder::new(Limited::new(client), namespace);
+        Ok(limited.with_layer(&layer).build())
     }
 }
 

@@ -64,6 +64,11 @@ pub struct ByRequest {
     pub code: String,
 }
 
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+pub struct ByTopic {
+    pub topic: String,
+}
+
 /// What a pass looked at.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Pass {

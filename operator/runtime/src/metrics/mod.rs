@@ -4,6 +4,7 @@
 
 mod client;
 mod labels;
+mod round;
 mod watches;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +25,8 @@ use wn_plan::node::State;
 
 use crate::error::Error;
 
-use labels::{ByAdvisory, ByClass, ByField, ByKind, ByReason, ByRequest, ByState, Class};
+use labels::{ByAdvisory, ByClass, ByField, ByKind, ByReason, ByRequest, ByState, ByTopic, Class};
+use round::{Age, Round};
 use watches::Watched;
 
 pub use labels::Pass;
@@ -65,6 +67,9 @@ pub struct Metrics {
     reconciles: Family<ByKind, Histogram, fn() -> Histogram>,
     requests: Family<ByRequest, Counter>,
     watched: Arc<Watched>,
+    watch_restarts: Family<ByTopic, Counter>,
+    /// The rounds of the loop.
+    pub round: Arc<Round>,
     status_writes: Counter,
     node_condition_writes: Counter,
 }
@@ -83,6 +88,8 @@ impl Metrics {
             reconciles: Family::new_with_constructor(|| Histogram::new(SECONDS)),
             requests: Family::default(),
             watched: Arc::default(),
+            watch_restarts: Family::default(),
+            round: Arc::default(),
             status_writes: Counter::default(),
             node_condition_writes: Counter::default(),
         };
@@ -119,6 +126,8 @@ impl Metrics {
             reconciles,
             requests,
             watched,
+            watch_restarts,
+            round,
             status_writes,
             node_condition_writes,
         } = &mut self;
@@ -151,8 +160,13 @@ impl Metrics {
         );
         registry.register(
             "api_requests",
-            "Requests to the API server by method and status code, after the client's own retries",
+            "Requests to the API server by method and status code",
             requests.clone(),
+        );
+        registry.register(
+            "watch_restarts",
+            "Watches that ended, by a defect of this program, and were started again",
+            watch_restarts.clone(),
         );
         registry.register("status_writes", "Writes of the status", status_writes.clone());
         registry.register(
@@ -166,6 +180,7 @@ impl Metrics {
             Info::new([("version", env!("CARGO_PKG_VERSION"))]),
         );
         registry.register_collector(Box::new(watched.clone()));
+        registry.register_collector(Box::new(Age(round.clone())));
         self
     }
 
@@ -250,7 +265,15 @@ impl Metrics {
 
     /// A watch begins; it is listed for as long as its pulse is kept.
     pub fn watch(&self, topic: String) -> Arc<Pulse> {
+        let series = ByTopic { topic: topic.clone() };
+        drop(self.watch_restarts.get_or_create(&series));
         self.watched.begin(topic)
+    }
+
+    /// A watch ended and is started again.
+    pub fn watch_restarted(&self, topic: &str) {
+        let topic = topic.to_owned();
+        self.watch_restarts.get_or_create(&ByTopic { topic }).inc();
     }
 
     fn requested(&self, method: &'static str, code: Option<u16>) {

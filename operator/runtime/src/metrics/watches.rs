@@ -21,6 +21,10 @@ pub struct Pulse {
 }
 
 impl Pulse {
+    pub fn topic(&self) -> &str {
+        &self.topic
+    }
+
     /// An event, a list or a renewal arrived.
     pub fn beat(&self) {
         *self.last() = Instant::now();

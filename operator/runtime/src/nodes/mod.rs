@@ -1,6 +1,7 @@
 //! The nodes: judged one by one as their facts change, and marked with what was found.
 
 mod news;
+mod queue;
 mod taint;
 mod writer;
 

@@ -1,9 +1,8 @@
 //! Writes marks to Nodes beside the passes: the latest wish of each node wins, a few at a time, and when the
 //! API server pushes back all wait.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use jiff::Timestamp;
@@ -18,6 +17,7 @@ use wn_api::names::{NODE_CONDITION, managers};
 use wn_plan::node::Marks;
 use wn_plan::observed::{NetworkMade, Said};
 
+use super::queue::{Outcome, Queue};
 use super::taint;
 use crate::events::Events;
 use crate::metrics::Metrics;
@@ -25,36 +25,12 @@ use crate::world::{Topic, World};
 
 /// Requests under way at once: enough to mark hundreds of nodes a second, far from what an API server minds.
 const CONCURRENCY: usize = 8;
-/// How long all wait after a refusal that names no time.
-const PAUSE: Duration = Duration::from_secs(1);
+/// How long all wait when the API server pushes back: as it says, within these bounds.
+const PUSHED_BACK: (u32, u32) = (1, 30);
 
 pub struct Writer {
     queue: Mutex<Queue>,
     wake: Notify,
-}
-
-#[derive(Default)]
-struct Queue {
-    wishes: BTreeMap<String, Marks>,
-    /// Nodes being written to: a newer wish waits, so that the older one never lands last.
-    busy: BTreeSet<String>,
-    /// The API server pushed back.
-    paused: bool,
-}
-
-impl Queue {
-    fn next(&mut self) -> Option<(String, Marks)> {
-        if self.paused {
-            return None;
-        }
-        let node = self
-            .wishes
-            .keys()
-            .find(|node| !self.busy.contains(*node))?
-            .clone();
-        self.busy.insert(node.clone());
-        self.wishes.remove_entry(&node)
-    }
 }
 
 /// What the tasks of the writer share.
@@ -63,12 +39,6 @@ struct Means {
     world: Arc<World>,
     events: Arc<Events>,
     metrics: Arc<Metrics>,
-}
-
-enum Outcome {
-    Done,
-    /// Try again after this time; a lost race at once.
-    Again(Duration),
 }
 
 impl Writer {
@@ -86,21 +56,21 @@ impl Writer {
     /// What is to be written to a Node from now on; nothing takes an earlier wish back.
     pub fn want(&self, node: &str, marks: Marks) {
         if marks.is_nothing() {
-            self.lock().wishes.remove(node);
+            self.lock().drop_wish(node);
         } else {
-            self.lock().wishes.insert(node.to_owned(), marks);
+            self.lock().want(node, marks);
             self.wake.notify_one();
         }
     }
 
     pub fn clear(&self) {
-        self.lock().wishes.clear();
+        self.lock().clear();
     }
 
     /// Resolves when no write is under way.
     pub async fn rest(&self) {
         const POLL: Duration = Duration::from_millis(10);
-        while !self.lock().busy.is_empty() {
+        while !self.lock().is_at_rest() {
             tokio::time::sleep(POLL).await;
         }
     }
@@ -119,34 +89,25 @@ impl Writer {
             metrics,
         };
         loop {
-            let wishes = futures::stream::iter(std::iter::from_fn(|| self.lock().next()));
-            let pause = wishes
+            let wishes = futures::stream::iter(std::iter::from_fn(|| self.lock().next(Instant::now())));
+            wishes
                 .map(|(node, marks)| self.one(&means, node, marks))
                 .buffer_unordered(CONCURRENCY)
-                .fold(None, async |longest: Option<Duration>, pause| longest.max(pause))
+                .for_each(async |()| {})
                 .await;
+            let pause = self.lock().pause(Instant::now());
             match pause {
-                Some(pause) => tokio::time::sleep(pause).await,
+                Some(pause) => {
+                    let _ = tokio::time::timeout(pause, self.wake.notified()).await;
+                }
                 None => self.wake.notified().await,
             }
-            self.lock().paused = false;
         }
     }
 
-    /// Writes one; says how long all wait when it is to be tried again.
-    async fn one(&self, means: &Means, node: String, marks: Marks) -> Option<Duration> {
+    async fn one(&self, means: &Means, node: String, marks: Marks) {
         let outcome = write(means, &node, &marks).await;
-        let mut queue = self.lock();
-        queue.busy.remove(&node);
-        match outcome {
-            Outcome::Done => None,
-            Outcome::Again(pause) => {
-                queue.paused |= pause > Duration::ZERO;
-                // A newer wish wins.
-                queue.wishes.entry(node).or_insert(marks);
-                Some(pause)
-            }
-        }
+        self.lock().end(&node, marks, &outcome, Instant::now());
     }
 }
 
@@ -240,20 +201,21 @@ async fn say(
 fn judge(node: &str, error: &kube::Error) -> Outcome {
     let kube::Error::Api(status) = error else {
         warn!(node, %error, "the API server does not take a node's condition, trying again");
-        return Outcome::Again(PAUSE);
+        return Outcome::Failed;
     };
     match status.code {
         // The node is gone, and its marks with it.
         404 => Outcome::Done,
-        409 => Outcome::Again(Duration::ZERO),
+        409 => Outcome::Race,
         429 => {
             let asked = status.details.as_ref().map_or(0, |d| d.retry_after_seconds);
             debug!(node, asked, "the API server pushes back");
-            Outcome::Again(PAUSE.max(Duration::from_secs(asked.into())))
+            let (least, most) = PUSHED_BACK;
+            Outcome::Busy(Duration::from_secs(asked.clamp(least, most).into()))
         }
         _ => {
             warn!(node, %error, "a node's condition was refused, trying again");
-            Outcome::Again(PAUSE)
+            Outcome::Failed
         }
     }
 }

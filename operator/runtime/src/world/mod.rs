@@ -1,13 +1,15 @@
 //! What is known of the cluster, kept current by watches and by the answers to our own writes.
 //!
-//! Invariant: a newer version of an object is never replaced by an older one, so the echo of our own
-//! write, arriving late on a watch, changes nothing and wakes nobody.
+//! Invariant: what a watch brings never replaces a newer answer to a write of ours, so the echo of that write, arriving
+//! late, changes nothing and wakes nobody. A list is the truth, though its versions be older than what is known: the
+//! cluster may have been restored from a backup.
 
 mod apis;
 mod claims;
 mod seen;
 mod sinks;
 mod topic;
+mod versions;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,13 +20,18 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use wn_plan::node::SANDBOX_WINDOW;
 use wn_plan::observed::{EtcdFacts, Key, Observed, SandboxFailure};
+use wn_plan::unread::Unread;
 
 use sinks::{Fact, Touched};
+use versions::{Origin, Versions};
 
 pub use apis::Apis;
 pub use claims::verify;
 pub use topic::Topic;
 pub use watch::Watches;
+
+/// Tries of a first list before the loop goes on without it: with the pauses of kube-runtime about five seconds.
+const TRIES: u32 = 3;
 
 pub struct World {
     inner: Mutex<Inner>,
@@ -36,9 +43,11 @@ pub struct World {
 #[derive(Default)]
 struct Inner {
     observed: Observed,
-    versions: BTreeMap<(Topic, Key), u64>,
+    versions: Versions,
     wanted: BTreeSet<Topic>,
     listed: BTreeSet<Topic>,
+    /// Why the first list of a topic fails, and how often it did.
+    unread: BTreeMap<Topic, (u32, Unread)>,
     work: Work,
     /// The API server may have been replaced since its version was asked.
     version_stale: bool,
@@ -52,6 +61,18 @@ struct Work {
 }
 
 impl Inner {
+    /// Tells the plan what cannot be read; says whether that is news.
+    fn tell_unread(&mut self) -> bool {
+        let unread = self.unread.iter().filter(|(topic, (times, _))| {
+            *times >= TRIES && self.wanted.contains(topic) && !self.listed.contains(topic)
+        });
+        let unread: Vec<_> = unread.map(|(_, (_, unread))| unread.clone()).collect();
+        let news = unread != self.observed.unread;
+        self.observed.unread = unread;
+        self.work.plan |= news;
+        news
+    }
+
     /// Notes what a fact touched; says whether it touched anything.
     fn note(&mut self, touched: Touched) -> bool {
         if touched.is_nothing() {
@@ -150,29 +171,37 @@ impl World {
         }
     }
 
-    /// Takes in an object, from a watch or from the answer to a write.
+    /// Takes in the answer to a write.
     pub fn put(&self, topic: Topic, object: &Value) {
+        self.put_from(Origin::Answer, topic, object);
+    }
+
+    /// Takes in an object from a watch or a list.
+    fn put_from(&self, origin: Origin, topic: Topic, object: &Value) {
         let (key, version) = (key(object), version(object));
-        self.take(topic, key, version, |observed, key| {
+        self.take(origin, topic, key, version, |observed, key| {
             sinks::take(topic, observed, key, Some(object))
         });
     }
 
     /// Takes in what was read of an object while it was parsed.
-    fn put_fact(&self, topic: Topic, key: Key, version: u64, fact: Fact) {
-        self.take(topic, key, version, |observed, key| {
+    fn put_fact(&self, origin: Origin, topic: Topic, key: Key, version: u64, fact: Fact) {
+        self.take(origin, topic, key, version, |observed, key| {
             sinks::take_fact(observed, key, fact)
         });
     }
 
-    fn take(&self, topic: Topic, key: Key, version: u64, into: impl FnOnce(&mut Observed, &Key) -> Touched) {
+    fn take(
+        &self,
+        origin: Origin,
+        topic: Topic,
+        key: Key,
+        version: u64,
+        into: impl FnOnce(&mut Observed, &Key) -> Touched,
+    ) {
         let mut inner = self.lock();
-        if topic.is_written() {
-            let place = (topic, key.clone());
-            if inner.versions.get(&place).is_some_and(|known| *known > version) {
-                return;
-            }
-            inner.versions.insert(place, version);
+        if topic.is_written() && !inner.versions.take(topic, &key, version, origin) {
+            return;
         }
         let touched = into(&mut inner.observed, &key);
         if inner.note(touched) {
@@ -183,9 +212,22 @@ impl World {
         }
     }
 
+    /// An object is gone, and what is known of it.
     pub fn remove(&self, topic: Topic, key: &Key) {
+        self.lock().versions.forget(topic, key);
+        self.drop_facts(topic, key);
+    }
+
+    /// A watch says that an object was deleted, which was its last version.
+    fn deleted(&self, topic: Topic, key: &Key, version: u64) {
+        if topic.is_written() {
+            self.lock().versions.gone(topic, key, version);
+        }
+        self.drop_facts(topic, key);
+    }
+
+    fn drop_facts(&self, topic: Topic, key: &Key) {
         let mut inner = self.lock();
-        inner.versions.remove(&(topic, key.clone()));
         let touched = sinks::take(topic, &mut inner.observed, key, None);
         if inner.note(touched) {
             self.changed.notify_one();
@@ -204,8 +246,10 @@ impl World {
         }
         let mut inner = self.lock();
         inner.version_stale |= topic == Topic::Config;
-        if inner.listed.insert(topic) {
-            inner.work.plan = true;
+        inner.unread.remove(&topic);
+        let first = inner.listed.insert(topic);
+        inner.work.plan |= first;
+        if inner.tell_unread() || first {
             self.changed.notify_one();
         }
     }
@@ -215,7 +259,20 @@ impl World {
         for key in self.keys(topic) {
             self.remove(topic, &key);
         }
-        self.lock().listed.remove(&topic);
+        let mut inner = self.lock();
+        inner.listed.remove(&topic);
+        inner.unread.remove(&topic);
+        inner.tell_unread();
+    }
+
+    /// The first list of a topic failed. When it did so several times the loop goes on without it.
+    fn failed(&self, topic: Topic, unread: Unread) {
+        let mut inner = self.lock();
+        let times = inner.unread.get(&topic).map_or(0, |(times, _)| *times);
+        inner.unread.insert(topic, (times.saturating_add(1), unread));
+        if inner.tell_unread() {
+            self.changed.notify_one();
+        }
     }
 
     /// How it stands with Calico's etcd; `None` when there is none to follow any more.
@@ -241,12 +298,20 @@ impl World {
         if !topic.is_written() {
             return sinks::keys(topic, &inner.observed);
         }
-        let known = inner.versions.keys().filter(|(t, _)| *t == topic);
-        known.map(|(_, key)| key.clone()).collect()
+        inner.versions.keys(topic)
     }
 
     fn want(&self, topics: BTreeSet<Topic>) {
-        self.lock().wanted = topics;
+        let mut inner = self.lock();
+        inner.wanted = topics;
+        inner.tell_unread();
+    }
+
+    /// Is there a topic to wait for? Not for one that cannot be read: the plan knows of that.
+    pub fn is_waiting(&self) -> bool {
+        let inner = self.lock();
+        let unread = |topic: &Topic| inner.unread.get(topic).is_some_and(|(times, _)| *times >= TRIES);
+        inner.wanted.is_empty() || inner.wanted.difference(&inner.listed).any(|t| !unread(t))
     }
 
     fn is_listed(&self, topic: Topic) -> bool {

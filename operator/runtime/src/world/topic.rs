@@ -49,6 +49,22 @@ pub enum Topic {
 }
 
 impl Topic {
+    /// Can the cluster be decided on without it? What such a topic lacks makes a check or an advisory silent, or leaves
+    /// a value to be found elsewhere; what any other lacks would be taken for absent, and be made, changed or deleted.
+    pub const fn can_be_lacking(self) -> bool {
+        matches!(
+            self,
+            Self::Failures
+                | Self::Typha
+                | Self::TigeraStatus
+                | Self::Reservations
+                | Self::HostEndpoints
+                | Self::KubeControllers
+                | Self::BgpPeers
+                | Self::Source(_)
+        )
+    }
+
     /// Answers to our own writes may overtake its watch, so versions are kept. Of the others there are thousands.
     pub const fn is_written(self) -> bool {
         !matches!(

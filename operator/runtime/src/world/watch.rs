@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Instant;
 
-use futures::TryStreamExt;
+use futures::{FutureExt, TryStreamExt};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ApiResource, DynamicObject, PartialObjectMeta};
 use kube::core::DynamicResourceScope;
@@ -22,10 +24,12 @@ use wn_plan::calico::api::{form, is_v1_empty};
 use wn_plan::observed::{
     Observed, Source, {Key, Reservations},
 };
+use wn_plan::unread::Unread;
 
 use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
 use super::topic::{DEFINITIONS, INSTALLATIONS, MIGRATIONS, SOURCES, TIGERA_STATUSES};
-use super::{Apis, Topic, World, apis};
+use super::{Apis, Origin, Topic, World, apis};
+use crate::backoff::{Backoff, Retry};
 use crate::metrics::{Metrics, Pulse};
 use crate::store::etcd::{TOPICS, follow};
 
@@ -38,6 +42,7 @@ pub struct Watches {
     reservations: Reservations,
     /// The etcd that is followed.
     etcd: Option<Etcd>,
+    discovery: Retry,
 }
 
 impl Watches {
@@ -48,11 +53,13 @@ impl Watches {
             running: BTreeMap::new(),
             reservations: Reservations::new(),
             etcd: None,
+            discovery: Retry::default(),
         }
     }
 
-    /// Starts and stops watches so that exactly what is served now is watched.
-    pub async fn align(&mut self, apis: &mut Apis) {
+    /// Starts and stops watches so that exactly what is served now is watched. Says when to align again although nothing
+    /// changed.
+    pub async fn align(&mut self, apis: &mut Apis) -> Option<Instant> {
         let asked = self.world.read(etcd_of);
         if asked != self.etcd {
             self.follow_etcd(asked, apis);
@@ -80,13 +87,9 @@ impl Watches {
             apis.calico = calico;
         }
         self.read_blocks_anew();
-        if !defined(MIGRATIONS) {
-            apis.migration_version = None;
-        } else if apis.migration_version.is_none() {
-            apis.migration_version = served_version(apis, wn_api::calico::GROUP_MIGRATION).await;
-        }
+        let migrations = defined(MIGRATIONS);
+        self.discover(migrations, apis).await;
         let mut wanted = base();
-        let migrations = apis.migration_version.is_some();
         wanted.extend(defined(INSTALLATIONS).then_some(Topic::Installation));
         wanted.extend(defined(TIGERA_STATUSES).then_some(Topic::TigeraStatus));
         wanted.extend(migrations.then_some(Topic::Migrations));
@@ -104,6 +107,47 @@ impl Watches {
             self.start(*topic, apis);
         }
         self.world.want(wanted);
+        self.discovery.at()
+    }
+
+    /// Finds the version of `DatastoreMigration`, which is watched in any case: while the version is not known, be it that
+    /// discovery fails or that a new definition is not served yet, that there is a migration cannot be ruled out.
+    async fn discover(&mut self, defined: bool, apis: &mut Apis) {
+        if !defined {
+            apis.migration_version = None;
+        }
+        if !defined || apis.migration_version.is_some() {
+            self.discovery.done(None);
+            return;
+        }
+        if self.discovery.waits(Instant::now()) {
+            return;
+        }
+        match served_version(apis, wn_api::calico::GROUP_MIGRATION).await {
+            Ok(Some(version)) => {
+                apis.migration_version = Some(version);
+                self.discovery.done(None);
+            }
+            Ok(None) => {
+                self.discovery.failed(false);
+                self.unserved("its definition is not served yet");
+            }
+            Err(error) => {
+                let pause = self.discovery.failed(false);
+                warn!(%error, ?pause, "discovery failed, trying again");
+                self.unserved("discovery failed");
+            }
+        }
+    }
+
+    fn unserved(&self, error: &str) {
+        let unread = Unread {
+            objects: MIGRATIONS.to_owned(),
+            error: error.to_owned(),
+            forbidden: false,
+            can_be_lacking: Topic::Migrations.can_be_lacking(),
+        };
+        self.world.failed(Topic::Migrations, unread);
     }
 
     /// Whether a block has an address left depends on the reservations, and which addresses are free is not kept:
@@ -146,6 +190,10 @@ impl Watches {
     fn start(&mut self, topic: Topic, apis: &Apis) {
         let world = &self.world;
         let metrics = &self.metrics;
+        // Begins when its version is known.
+        if topic == Topic::Migrations && apis.migration_version.is_none() {
+            return;
+        }
         self.running.entry(topic).or_insert_with(|| {
             let mut task = JoinSet::new();
             let pulse = metrics.watch(label(topic));
@@ -153,20 +201,25 @@ impl Watches {
             if matches!(topic, Topic::Definition(_)) {
                 // Metadata only: the definition of FelixConfiguration alone is 90 KB.
                 let api = Api::<PartialObjectMeta<CustomResourceDefinition>>::all(client);
-                task.spawn(feed(topic, api, world.clone(), pulse));
+                task.spawn(Feed::new(topic, api, world, metrics, pulse).for_ever());
             } else {
+                let mut spawn = Spawn {
+                    task: &mut task,
+                    topic,
+                    client,
+                    apis,
+                    world,
+                    metrics,
+                    pulse,
+                };
                 match topic {
-                    Topic::Nodes => spawn::<Seen<Nodes>>(&mut task, topic, client, apis, world, pulse),
-                    Topic::LinuxNodes => {
-                        spawn::<Seen<LinuxNodes>>(&mut task, topic, client, apis, world, pulse)
-                    }
-                    Topic::Pods => spawn::<Seen<Pods>>(&mut task, topic, client, apis, world, pulse),
-                    Topic::Failures => spawn::<Seen<Failures>>(&mut task, topic, client, apis, world, pulse),
-                    Topic::Blocks => spawn::<Seen<Blocks>>(&mut task, topic, client, apis, world, pulse),
-                    Topic::Affinities => {
-                        spawn::<Seen<Affinities>>(&mut task, topic, client, apis, world, pulse)
-                    }
-                    _ => spawn::<DynamicObject>(&mut task, topic, client, apis, world, pulse),
+                    Topic::Nodes => spawn.of::<Seen<Nodes>>(),
+                    Topic::LinuxNodes => spawn.of::<Seen<LinuxNodes>>(),
+                    Topic::Pods => spawn.of::<Seen<Pods>>(),
+                    Topic::Failures => spawn.of::<Seen<Failures>>(),
+                    Topic::Blocks => spawn.of::<Seen<Blocks>>(),
+                    Topic::Affinities => spawn.of::<Seen<Affinities>>(),
+                    _ => spawn.of::<DynamicObject>(),
                 }
             }
             task
@@ -239,33 +292,36 @@ fn base() -> BTreeSet<Topic> {
         .collect()
 }
 
-/// The API server's preferred version of a group.
-async fn served_version(apis: &Apis, group: &str) -> Option<String> {
-    let groups = apis
-        .client()
-        .list_api_groups()
-        .await
-        .inspect_err(|error| warn!(%error, "discovery failed"))
-        .ok()?;
-    let found = groups.groups.into_iter().find(|g| g.name == group)?;
-    found
-        .preferred_version
-        .map(|v| v.version)
-        .or_else(|| Some(found.versions.first()?.version.clone()))
+/// The API server's preferred version of a group; `None` when it does not serve the group.
+async fn served_version(apis: &Apis, group: &str) -> kube::Result<Option<String>> {
+    let groups = apis.client().list_api_groups().await?;
+    let found = groups.groups.into_iter().find(|g| g.name == group);
+    Ok(found.and_then(|found| {
+        let preferred = found.preferred_version.map(|v| v.version);
+        preferred.or_else(|| Some(found.versions.first()?.version.clone()))
+    }))
 }
 
-fn spawn<K>(
-    task: &mut JoinSet<()>,
+/// What a watch needs to be spawned.
+struct Spawn<'a> {
+    task: &'a mut JoinSet<()>,
     topic: Topic,
     client: Client,
-    apis: &Apis,
-    world: &Arc<World>,
+    apis: &'a Apis,
+    world: &'a Arc<World>,
+    metrics: &'a Arc<Metrics>,
     pulse: Arc<Pulse>,
-) where
-    K: Watched + Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
-{
-    if let Some(api) = api_through::<K>(client, topic, apis) {
-        task.spawn(feed(topic, api, world.clone(), pulse));
+}
+
+impl Spawn<'_> {
+    fn of<K>(&mut self)
+    where
+        K: Watched + Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+    {
+        if let Some(api) = api_through::<K>(self.client.clone(), self.topic, self.apis) {
+            let feed = Feed::new(self.topic, api, self.world, self.metrics, self.pulse.clone());
+            self.task.spawn(feed.for_ever());
+        }
     }
 }
 
@@ -318,69 +374,157 @@ fn label(topic: Topic) -> String {
 /// given back.
 const PAGE: u32 = 100;
 
-/// Feeds one watch into the world, for ever.
-async fn feed<K>(topic: Topic, api: Api<K>, world: Arc<World>, pulse: Arc<Pulse>)
-where
-    K: Watched,
-{
-    let backoff = watcher::DefaultBackoff::default();
-    let events = StreamBackoff::new(watcher(api, apis::selection(topic).page_size(PAGE)), backoff);
-    let mut seen = BTreeSet::<Key>::new();
-    let mut events = std::pin::pin!(events);
-    loop {
-        match events.try_next().await {
-            Ok(Some(event)) => {
-                // Init is the intention to list, and comes with every try.
-                if !matches!(event, Event::Init) {
-                    pulse.beat();
+/// One watch.
+struct Feed<K> {
+    topic: Topic,
+    api: Api<K>,
+    world: Arc<World>,
+    metrics: Arc<Metrics>,
+    pulse: Arc<Pulse>,
+}
+
+impl<K: Watched> Feed<K> {
+    fn new(topic: Topic, api: Api<K>, world: &Arc<World>, metrics: &Arc<Metrics>, pulse: Arc<Pulse>) -> Self {
+        Self {
+            topic,
+            api,
+            world: world.clone(),
+            metrics: metrics.clone(),
+            pulse,
+        }
+    }
+
+    /// Feeds the watch into the world. It never ends; should it do so, by a panic, it is started again and lists anew.
+    async fn for_ever(self) {
+        let mut backoff = Backoff::default();
+        loop {
+            let began = Instant::now();
+            let panicked = AssertUnwindSafe(self.run()).catch_unwind().await.is_err();
+            if began.elapsed() > STEADY {
+                backoff.reset();
+            }
+            let pause = backoff.next();
+            let topic = self.topic;
+            tracing::error!(?topic, panicked, ?pause, "watch ended, starting it again");
+            self.metrics.watch_restarted(self.pulse.topic());
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn run(&self) {
+        let (topic, world) = (self.topic, &self.world);
+        let backoff = watcher::DefaultBackoff::default();
+        let selection = apis::selection(topic).page_size(PAGE);
+        let events = StreamBackoff::new(watcher(self.api.clone(), selection), backoff);
+        let mut list = List::default();
+        let mut events = std::pin::pin!(events);
+        loop {
+            match events.try_next().await {
+                Ok(Some(event)) => {
+                    // Init is the intention to list, and comes with every try.
+                    if !matches!(event, Event::Init) {
+                        self.pulse.beat();
+                    }
+                    handle(topic, event, &mut list, world);
                 }
-                handle(topic, event, &mut seen, &world);
+                Ok(None) => return,
+                Err(error) if is_not_served(&error) => {
+                    debug!(?topic, "not served");
+                    world.listed(topic, &BTreeSet::new());
+                }
+                Err(error) => {
+                    warn!(?topic, %error, "watch failed, trying again");
+                    world.failed(topic, self.unread(&error));
+                }
             }
-            Ok(None) => return,
-            Err(error) if is_not_served(&error) => {
-                debug!(?topic, "not served");
-                world.listed(topic, &BTreeSet::new());
-            }
-            Err(error) => warn!(?topic, %error, "watch failed, trying again"),
+        }
+    }
+
+    /// What the API server said, without what changes from try to try.
+    fn unread(&self, error: &watcher::Error) -> Unread {
+        let status = match error {
+            watcher::Error::InitialListFailed(kube::Error::Api(status)) => Some(status),
+            _ => None,
+        };
+        Unread {
+            objects: objects(self.api.resource_url()),
+            error: status.map_or_else(
+                || "the API server did not answer".to_owned(),
+                |status| format!("{} ({})", status.message, status.code),
+            ),
+            forbidden: status.is_some_and(|status| matches!(status.code, 401 | 403)),
+            can_be_lacking: self.topic.can_be_lacking(),
+        }
+    }
+}
+
+/// `/apis/apps/v1/deployments` is `deployments.apps`.
+fn objects(url: &str) -> String {
+    let parts: Vec<_> = url.trim_matches('/').split('/').collect();
+    let plural = parts.last().copied().unwrap_or_default();
+    match parts.as_slice() {
+        ["apis", group, ..] => format!("{plural}.{group}"),
+        _ => plural.to_owned(),
+    }
+}
+
+/// A watch that went well for so long is not one that ends again and again.
+const STEADY: std::time::Duration = std::time::Duration::from_mins(10);
+
+/// A list while it arrives.
+struct List {
+    begun: Instant,
+    seen: BTreeSet<Key>,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            seen: BTreeSet::new(),
         }
     }
 }
 
 /// An object a watch brings.
 trait Watched: Resource + Clone + Debug + DeserializeOwned + Send + 'static {
-    fn put(self, topic: Topic, world: &World);
+    fn put(self, origin: Origin, topic: Topic, world: &World);
 }
 
 impl<N: Numerous> Watched for Seen<N> {
-    fn put(self, topic: Topic, world: &World) {
-        let version = super::number(self.meta().resource_version.as_deref());
-        world.put_fact(topic, key(&self), version, self.fact);
+    fn put(self, origin: Origin, topic: Topic, world: &World) {
+        let version = version(&self);
+        world.put_fact(origin, topic, key(&self), version, self.fact);
     }
 }
 
 impl Watched for DynamicObject {
-    fn put(self, topic: Topic, world: &World) {
-        put(topic, &self, world);
+    fn put(self, origin: Origin, topic: Topic, world: &World) {
+        put(origin, topic, &self, world);
     }
 }
 
 impl Watched for PartialObjectMeta<CustomResourceDefinition> {
-    fn put(self, topic: Topic, world: &World) {
-        put(topic, &self, world);
+    fn put(self, origin: Origin, topic: Topic, world: &World) {
+        put(origin, topic, &self, world);
     }
 }
 
-fn handle<K: Watched>(topic: Topic, event: Event<K>, seen: &mut BTreeSet<Key>, world: &World) {
+fn handle<K: Watched>(topic: Topic, event: Event<K>, list: &mut List, world: &World) {
     match event {
-        Event::Init => seen.clear(),
+        Event::Init => *list = List::default(),
         Event::InitApply(object) => {
-            seen.insert(key(&object));
-            object.put(topic, world);
+            list.seen.insert(key(&object));
+            object.put(Origin::List(list.begun), topic, world);
         }
-        Event::InitDone => world.listed(topic, &std::mem::take(seen)),
-        Event::Apply(object) => object.put(topic, world),
-        Event::Delete(object) => world.remove(topic, &key(&object)),
+        Event::InitDone => world.listed(topic, &std::mem::take(&mut list.seen)),
+        Event::Apply(object) => object.put(Origin::Watch, topic, world),
+        Event::Delete(object) => world.deleted(topic, &key(&object), version(&object)),
     }
+}
+
+fn version<K: Resource>(object: &K) -> u64 {
+    super::number(object.meta().resource_version.as_deref())
 }
 
 fn key<K: Resource>(object: &K) -> Key {
@@ -391,9 +535,9 @@ fn key<K: Resource>(object: &K) -> Key {
     )
 }
 
-fn put<K: Serialize>(topic: Topic, object: &K, world: &World) {
+fn put<K: Serialize>(origin: Origin, topic: Topic, object: &K, world: &World) {
     match serde_json::to_value(object) {
-        Ok(value) => world.put(topic, &value),
+        Ok(value) => world.put_from(origin, topic, &value),
         Err(error) => warn!(?topic, %error, "an object could not be read"),
     }
 }
@@ -425,7 +569,8 @@ mod tests {
         let api = api_through::<Seen<Nodes>>(pulse.client(apis.client()), Topic::Nodes, &apis).unwrap();
         let world = Arc::new(World::new("operator"));
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let tries = feed(Topic::Nodes, api, world, pulse.clone());
+        let feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse.clone());
+        let tries = feed.for_ever();
         assert!(
             tokio::time::timeout(Duration::from_millis(20), tries)
                 .await
@@ -438,5 +583,112 @@ mod tests {
             .unwrap()
             .1;
         assert!(age.parse::<f64>().unwrap() > 0.05, "heard of {age} s ago");
+    }
+
+    fn answer(code: u16, body: &serde_json::Value) -> Response<Body> {
+        let body = Body::from(body.to_string().into_bytes());
+        Response::builder().status(code).body(body).unwrap()
+    }
+
+    /// A panic, of a reader say, ends neither the watch nor its series.
+    #[tokio::test]
+    async fn a_watch_that_panics_is_started_again() {
+        let tries = Arc::new(std::sync::atomic::AtomicU32::new(0));
+        let counted = tries.clone();
+        let service = tower::service_fn(move |_: Request<Body>| {
+            counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let list = serde_json::json!({
+                "kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"},
+                "items": [{"metadata": {"name": "a", "resourceVersion": "1"}}],
+            });
+            async move { Ok::<_, std::convert::Infallible>(answer(200, &list)) }
+        });
+
+        /// An object that nobody can take in.
+        #[derive(Clone, Debug, serde::Deserialize)]
+        struct Poison(DynamicObject);
+        impl Resource for Poison {
+            type DynamicType = ApiResource;
+            type Scope = DynamicResourceScope;
+            fn kind(r: &ApiResource) -> std::borrow::Cow<'_, str> {
+                DynamicObject::kind(r)
+            }
+            fn group(r: &ApiResource) -> std::borrow::Cow<'_, str> {
+                DynamicObject::group(r)
+            }
+            fn version(r: &ApiResource) -> std::borrow::Cow<'_, str> {
+                DynamicObject::version(r)
+            }
+            fn plural(r: &ApiResource) -> std::borrow::Cow<'_, str> {
+                DynamicObject::plural(r)
+            }
+            fn meta(&self) -> &kube::core::ObjectMeta {
+                self.0.meta()
+            }
+            fn meta_mut(&mut self) -> &mut kube::core::ObjectMeta {
+                self.0.meta_mut()
+            }
+        }
+        impl Watched for Poison {
+            fn put(self, _: Origin, _: Topic, _: &World) {
+                panic!("poisoned");
+            }
+        }
+
+        let apis = Apis::new(Client::new(service, "default"), "operator");
+        let metrics = Metrics::new();
+        let pulse = metrics.watch(label(Topic::Nodes));
+        let api = api_through::<Poison>(apis.client(), Topic::Nodes, &apis).unwrap();
+        let world = Arc::new(World::new("operator"));
+        let feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse.clone());
+        let _ = tokio::time::timeout(Duration::from_millis(1500), feed.for_ever()).await;
+        assert!(
+            tries.load(std::sync::atomic::Ordering::Relaxed) >= 2,
+            "it lists again"
+        );
+        let text = metrics.text();
+        let restarts = "windows_node_operator_watch_restarts_total{topic=\"Nodes\"} ";
+        let counted = text.lines().find_map(|l| l.strip_prefix(restarts)).unwrap();
+        assert!(counted.parse::<u32>().unwrap() >= 1, "{counted}");
+    }
+
+    #[test]
+    fn objects_are_named_as_in_a_role() {
+        for (url, name) in [
+            ("/api/v1/nodes", "nodes"),
+            ("/api/v1/namespaces/kube-system/configmaps", "configmaps"),
+            ("/apis/apps/v1/deployments", "deployments.apps"),
+        ] {
+            assert_eq!(objects(url), name);
+        }
+    }
+
+    /// A definition whose group is not in the answer of discovery, or an answer that fails, is no absence.
+    #[tokio::test]
+    async fn a_failed_discovery_is_no_absence() {
+        for groups in [
+            None,
+            Some(serde_json::json!({"kind": "APIGroupList", "groups": []})),
+        ] {
+            let service = tower::service_fn(move |_: Request<Body>| {
+                let answer = groups.as_ref().map_or_else(
+                    || answer(500, &serde_json::json!({"kind": "Status", "status": "Failure", "message": "no", "code": 500})),
+                    |groups| answer(200, groups),
+                );
+                async move { Ok::<_, std::convert::Infallible>(answer) }
+            });
+            let mut apis = Apis::new(Client::new(service, "default"), "operator");
+            let world = Arc::new(World::new("operator"));
+            let migrations = DEFINITIONS.iter().position(|d| *d == MIGRATIONS).unwrap();
+            let definition = serde_json::json!({"metadata": {"name": MIGRATIONS, "resourceVersion": "1"}});
+            world.put(Topic::Definition(migrations), &definition);
+            let mut watches = Watches::new(world.clone(), Metrics::new());
+            let again = watches.align(&mut apis).await;
+            assert!(again.is_some_and(|at| at > Instant::now()), "it is asked again");
+            assert!(
+                world.missing().contains(&"Migrations".to_owned()),
+                "and waited for"
+            );
+        }
     }
 }

@@ -1,0 +1,198 @@
+//! What is to be written to Nodes: the latest wish of each, in the order in which the wishes came. A Node whose write is
+//! refused waits longer each time, and keeps no other waiting.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use wn_plan::node::Marks;
+
+use crate::backoff::Backoff;
+
+struct Wish {
+    marks: Marks,
+    turn: u64,
+}
+
+struct Failing {
+    backoff: Backoff,
+    until: Instant,
+}
+
+/// How a write ended.
+pub enum Outcome {
+    Done,
+    /// Somebody else wrote in between: try again at once.
+    Race,
+    /// The API server has too much to do: all wait that long.
+    Busy(Duration),
+    /// This one was refused, or not answered.
+    Failed,
+}
+
+#[derive(Default)]
+pub struct Queue {
+    wishes: BTreeMap<String, Wish>,
+    /// Nodes by turn.
+    order: BTreeMap<u64, String>,
+    turn: u64,
+    /// Nodes being written to: a newer wish waits, so that the older one never lands last.
+    busy: BTreeSet<String>,
+    failing: BTreeMap<String, Failing>,
+    /// The API server pushed back.
+    paused: Option<Instant>,
+}
+
+impl Queue {
+    /// A wish takes the place of an earlier one, and its turn.
+    pub fn want(&mut self, node: &str, marks: Marks) {
+        if let Some(wish) = self.wishes.get_mut(node) {
+            wish.marks = marks;
+            return;
+        }
+        self.turn += 1;
+        let turn = self.turn;
+        self.order.insert(turn, node.to_owned());
+        self.wishes.insert(node.to_owned(), Wish { marks, turn });
+    }
+
+    /// Nothing is to be written to the node; one that failed begins anew.
+    pub fn drop_wish(&mut self, node: &str) {
+        if let Some(wish) = self.wishes.remove(node) {
+            self.order.remove(&wish.turn);
+        }
+        self.failing.remove(node);
+    }
+
+    pub fn clear(&mut self) {
+        self.wishes.clear();
+        self.order.clear();
+        self.failing.clear();
+    }
+
+    pub fn is_at_rest(&self) -> bool {
+        self.busy.is_empty()
+    }
+
+    /// The wish whose turn it is; its node counts as being written to.
+    pub fn next(&mut self, now: Instant) -> Option<(String, Marks)> {
+        if self.paused.is_some_and(|until| now < until) {
+            return None;
+        }
+        let due = |node: &String| self.failing.get(node).is_none_or(|f| f.until <= now);
+        let mut nodes = self.order.values();
+        let node = nodes
+            .find(|node| !self.busy.contains(*node) && due(node))?
+            .clone();
+        let wish = self.wishes.remove(&node)?;
+        self.order.remove(&wish.turn);
+        self.busy.insert(node.clone());
+        Some((node, wish.marks))
+    }
+
+    /// A write ended. What did not succeed is wished for again, unless there is a newer wish.
+    pub fn end(&mut self, node: &str, marks: Marks, outcome: &Outcome, now: Instant) {
+        self.busy.remove(node);
+        match outcome {
+            Outcome::Done => {
+                self.failing.remove(node);
+                return;
+            }
+            Outcome::Race => {}
+            Outcome::Busy(pause) => self.paused = self.paused.max(Some(now + *pause)),
+            Outcome::Failed => {
+                let failing = self.failing.entry(node.to_owned()).or_insert_with(|| Failing {
+                    backoff: Backoff::default(),
+                    until: now,
+                });
+                failing.until = now + failing.backoff.next();
+            }
+        }
+        if !self.wishes.contains_key(node) {
+            self.want(node, marks);
+        }
+    }
+
+    /// How long until the next wish's turn may come; `None` when there is no wish.
+    pub fn pause(&self, now: Instant) -> Option<Duration> {
+        let waiting = self.wishes.keys().filter(|node| !self.busy.contains(*node));
+        let due = |node: &String| self.failing.get(node).map_or(now, |f| f.until);
+        let next = waiting.map(due).min()?;
+        Some(
+            next.max(self.paused.unwrap_or(now))
+                .saturating_duration_since(now),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marks(taint: bool) -> Marks {
+        Marks {
+            taint: Some(taint),
+            ..Marks::default()
+        }
+    }
+
+    /// Eight that are refused for good stand first, and the ninth is written to all the same, by and by; nothing is
+    /// tried more often than its pauses allow.
+    #[test]
+    fn those_refused_for_good_starve_nobody() {
+        let mut queue = Queue::default();
+        let start = Instant::now();
+        for i in 0..9 {
+            queue.want(&format!("win-{i}"), marks(true));
+        }
+        let mut tries: BTreeMap<String, u32> = BTreeMap::new();
+        for second in 0..30 {
+            let now = start + Duration::from_secs(second);
+            while let Some((node, marks)) = queue.next(now) {
+                *tries.entry(node.clone()).or_default() += 1;
+                let outcome = if node == "win-8" {
+                    Outcome::Done
+                } else {
+                    Outcome::Failed
+                };
+                queue.end(&node, marks, &outcome, now);
+            }
+        }
+        assert_eq!(tries.remove("win-8"), Some(1));
+        assert!(tries.values().all(|n| *n <= 7), "{tries:?}");
+        let busy = queue.pause(start + Duration::from_secs(30));
+        assert!(busy.is_some_and(|p| p > Duration::ZERO), "{busy:?}");
+    }
+
+    /// A wish that changes does not begin anew with its node's tries.
+    #[test]
+    fn a_newer_wish_waits_as_the_older_did() {
+        let mut queue = Queue::default();
+        let now = Instant::now();
+        queue.want("a", marks(true));
+        let (node, old) = queue.next(now).unwrap();
+        assert!(queue.next(now).is_none() && !queue.is_at_rest());
+        queue.want("a", marks(false));
+        assert!(queue.next(now).is_none(), "it is being written to");
+        queue.end(&node, old, &Outcome::Failed, now);
+        assert!(queue.next(now).is_none() && queue.is_at_rest());
+        let later = now + queue.pause(now).unwrap();
+        assert_eq!(
+            queue.next(later),
+            Some(("a".to_owned(), marks(false))),
+            "the newer wish"
+        );
+    }
+
+    #[test]
+    fn all_wait_when_the_server_pushes_back() {
+        let mut queue = Queue::default();
+        let now = Instant::now();
+        queue.want("a", marks(true));
+        queue.want("b", marks(true));
+        let (node, old) = queue.next(now).unwrap();
+        queue.end(&node, old, &Outcome::Busy(Duration::from_secs(7)), now);
+        assert!(queue.next(now + Duration::from_secs(6)).is_none());
+        assert_eq!(queue.pause(now), Some(Duration::from_secs(7)));
+        assert!(queue.next(now + Duration::from_secs(7)).is_some());
+    }
+}
