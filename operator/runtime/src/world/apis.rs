@@ -169,7 +169,7 @@ pub fn selection(topic: Topic) -> watcher::Config {
                 names::network_agent::FLANNEL_DAEMON_SET,
                 names::network_agent::STATIC_ROUTES_DAEMON_SET,
             ];
-            let apps = [&agents, names::kube_proxy::DAEMON_SETS].concat().join(",");
+            let apps = [&agents[..], names::kube_proxy::DAEMON_SETS].concat().join(",");
             all.labels(&format!("{} in ({apps})", labels::K8S_APP))
         }
         Topic::ConfigMaps => all.labels(&format!("{}={}", labels::MANAGED_BY, names::OPERATOR)),
