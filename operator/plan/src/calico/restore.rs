@@ -8,6 +8,7 @@ use super::{Action, Write, hold};
 use crate::field::{Change, FieldId};
 use crate::field::{plain, shown};
 use crate::observed::{CalicoObject, Observed};
+use crate::tigera;
 
 /// What is written, and what is left as it is and why.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -31,6 +32,7 @@ const ORDER: [ConfigKind; 5] = [
 pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
     let mut restoration = Restoration {
         held: hold::restoring(originals, observed),
+        left: tigera::left_behind(observed),
         ..Restoration::default()
     };
     // Felix and pools must fit each other, and tigera/operator makes pools of its Installation: all or none.
@@ -39,7 +41,14 @@ pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
         restoration.held.is_some() && matches!(kind, FelixConfiguration | Installation | IpPool)
     };
     let kinds: Vec<_> = ORDER.into_iter().filter(|kind| !held(kind)).collect();
+    let kept = [ConfigKind::Installation, ConfigKind::IpamConfiguration];
+    let runs_on = tigera::runs_on(observed);
     for kind in kinds {
+        if runs_on && kept.contains(&kind) {
+            let of_kind = originals.iter().filter(|o| o.kind == kind);
+            restoration.left.extend(of_kind.filter_map(needed));
+            continue;
+        }
         let mut names: Vec<_> = originals
             .iter()
             .filter(|o| o.kind == kind)
@@ -59,6 +68,18 @@ pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
         }
     }
     restoration
+}
+
+/// What tigera/operator's agent, which runs on, is Degraded without.
+fn needed(original: &Original) -> Option<String> {
+    let changed = original.previous.as_ref() != Some(&original.applied);
+    changed.then(|| {
+        format!(
+            "{}: tigera/operator runs its agent on Windows nodes, which needs it; its value before us was {}",
+            FieldId::of(original),
+            shown(original.previous.as_ref()),
+        )
+    })
 }
 
 fn restore_object(
