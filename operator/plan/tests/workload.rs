@@ -20,7 +20,7 @@ use wn_plan::workload::Workload;
 use wn_plan::workload::kube_proxy::{image as kube_proxy_image, kube_proxy};
 use wn_plan::workload::node_agent::{images as node_agent_images, node_agent};
 
-use common::{NETWORKS, around};
+use common::{CALICO_NETWORKS, around};
 
 const CALICO: Version = Version::new(3, 32, 1);
 /// One newer than the newest released, because the gates of that one are known.
@@ -50,7 +50,7 @@ fn containers(daemon_set: &DaemonSet) -> impl Iterator<Item = &Container> {
 
 fn every_variant() -> Vec<Workload> {
     let mut all = Vec::new();
-    for network in NETWORKS {
+    for network in NetworkType::ALL {
         for minor in CALICO_MINORS {
             for api in [CalicoApi::V1, CalicoApi::V3] {
                 all.push(agent(&Version::new(3, minor, 0), api, network));
@@ -89,7 +89,7 @@ fn by_version(daemon_set: &DaemonSet) -> Value {
 
 #[test]
 fn node_agent_of_every_calico_minor() {
-    for network in NETWORKS {
+    for network in CALICO_NETWORKS {
         let all: BTreeMap<_, _> = CALICO_MINORS
             .map(|minor| Version::new(3, minor, 0))
             .map(|version| {
@@ -105,8 +105,8 @@ fn node_agent_of_every_calico_minor() {
 
 /// Completes the snapshots above: nothing but those parts depends on the version.
 #[rstest]
-fn nothing_else_depends_on_calicos_version(#[values(0, 1)] network: usize) {
-    let network = NETWORKS[network];
+fn nothing_else_depends_on_calicos_version(#[values(0, 1, 2, 3, 4, 5)] network: usize) {
+    let network = NetworkType::ALL[network];
     let without = |minor: u32| {
         let workload = agent(&Version::new(3, minor, 0), CalicoApi::V1, network);
         let mut daemon_set = workload.daemon_set;
@@ -131,7 +131,7 @@ fn nothing_else_depends_on_calicos_version(#[values(0, 1)] network: usize) {
 
 #[test]
 fn node_agent_in_full() {
-    for network in NETWORKS {
+    for network in CALICO_NETWORKS {
         for api in [CalicoApi::V1, CalicoApi::V3] {
             let workload = agent(&CALICO, api, network);
             let name = format!("node_agent_{}_{}", network.as_str(), api.version());
@@ -146,7 +146,7 @@ fn node_agent_in_full() {
 
 #[test]
 fn kube_proxy_in_full() {
-    for network in NETWORKS {
+    for network in CALICO_NETWORKS {
         let workload = proxy(33, network, true);
         assert_yaml_snapshot!(
             format!("kube_proxy_{}_daemon_set", network.as_str()),
@@ -175,6 +175,7 @@ fn every_option() {
     let agent: NodeAgent = serde_json::from_value(with(json!({
         "logLevel": "Warning", "cniBinDir": r"C:\Program Files\containerd\cni\bin",
         "cniConfDir": r"C:\Program Files\containerd\cni\conf", "vxlanAdapter": "Ethernet 2", "vxlanMACPrefix": "0E-2B",
+        "useSingleNetwork": false, "disableHostSubnetNATExclusion": true,
     })))
     .unwrap();
     let proxy: KubeProxy = serde_json::from_value(with(json!({
@@ -194,7 +195,7 @@ fn every_option() {
 
 #[test]
 fn kube_proxy_arguments_of_every_minor() {
-    for network in NETWORKS {
+    for network in CALICO_NETWORKS {
         let mut all = BTreeMap::new();
         for minor in KUBE_PROXY_MINORS {
             for dsr in [true, false] {
