@@ -29,10 +29,20 @@ const ORDER: [ConfigKind; 5] = [
     ConfigKind::FlannelConfiguration,
 ];
 
+/// What tigera/operator's agent needs while it runs on.
+const KEPT: [ConfigKind; 2] = [ConfigKind::Installation, ConfigKind::IpamConfiguration];
+
 pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
+    let runs_on = tigera::runs_on(observed);
+    let (kept, originals): (Vec<_>, Vec<_>) = originals
+        .iter()
+        .cloned()
+        .partition(|o| runs_on && KEPT.contains(&o.kind));
+    let mut left = tigera::left_behind(observed);
+    left.extend(kept.iter().filter_map(needed));
     let mut restoration = Restoration {
-        held: hold::restoring(originals, observed),
-        left: tigera::left_behind(observed),
+        held: hold::restoring(&originals, observed),
+        left,
         ..Restoration::default()
     };
     // Felix and pools must fit each other, and tigera/operator makes pools of its Installation: all or none.
@@ -41,14 +51,7 @@ pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
         restoration.held.is_some() && matches!(kind, FelixConfiguration | Installation | IpPool)
     };
     let kinds: Vec<_> = ORDER.into_iter().filter(|kind| !held(kind)).collect();
-    let kept = [ConfigKind::Installation, ConfigKind::IpamConfiguration];
-    let runs_on = tigera::runs_on(observed);
     for kind in kinds {
-        if runs_on && kept.contains(&kind) {
-            let of_kind = originals.iter().filter(|o| o.kind == kind);
-            restoration.left.extend(of_kind.filter_map(needed));
-            continue;
-        }
         let mut names: Vec<_> = originals
             .iter()
             .filter(|o| o.kind == kind)
@@ -70,7 +73,7 @@ pub fn restoration(originals: &[Original], observed: &Observed) -> Restoration {
     restoration
 }
 
-/// What tigera/operator's agent, which runs on, is Degraded without.
+/// Why a field is kept; `None` where it had that value before us.
 fn needed(original: &Original) -> Option<String> {
     let changed = original.previous.as_ref() != Some(&original.applied);
     changed.then(|| {
