@@ -12,6 +12,7 @@ pub mod objects;
 pub mod operator;
 pub mod proof;
 pub mod simulator;
+pub mod skip;
 pub mod stage;
 pub mod tigera;
 pub mod windows;

@@ -345,6 +345,28 @@ impl Stage {
         Ok(log.writes_by(USER).into_iter().cloned().collect())
     }
 
+    /// Has the operator write once more, and waits for that: what it had to do before, it has done by then. The length of a list in its
+    /// status changes, and nothing else; the moment before that.
+    pub async fn fence(&self) -> Result<Timestamp> {
+        let before = Timestamp::now();
+        let config = self.config().await?;
+        let limit = config
+            .pointer("/spec/status/nodeListLimit")
+            .and_then(Value::as_u64);
+        let other = if limit == Some(49) { 48 } else { 49 };
+        let patch = json!({"spec": {"status": {"nodeListLimit": other}}});
+        objects::configs(&self.client)
+            .patch(names::SINGLETON, &PatchParams::default(), &Patch::Merge(patch))
+            .await?;
+        self.until("the operator's next status", async || {
+            let config = self.config().await?;
+            let seen = config.pointer("/status/observedGeneration") == config.pointer("/metadata/generation");
+            Ok(seen.then_some(()))
+        })
+        .await?;
+        Ok(before)
+    }
+
     /// Waits until the operator has made no request but watches for a while; the moment that began.
     pub async fn quiet(&self) -> Result<Timestamp> {
         // The status is written once a second at most: what happened before may still be told.

@@ -124,7 +124,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "The flag of the CNI plugin that keeps NAT off the host's subnet",
-        "not in the API: it is in a file on the node",
+        "`spec.nodeAgent.disableHostSubnetNATExclusion`; an agent that is not ours has it in a file on the node",
     ),
     (
         "PowerShell as administrator, RDP or WinRM, TLS 1.2",

@@ -17,12 +17,20 @@ pub enum Stage {
 
 /// The end of a release of that minor under a condition, if it ends at that stage. A minor that is not recorded
 /// counts as the nearest older one, and before the first as the first.
+///
+/// # Panics
+///
+/// If no minor was ever recorded under the condition: a name that was mistyped must not pass as a release that works.
 pub fn ends(minor: u32, condition: &str, stage: Stage) -> Verdict {
     let all: Vec<Seen> = RECORD
         .lines()
         .filter(|line| !line.starts_with('#'))
         .filter_map(parse)
         .collect();
+    assert!(
+        all.iter().any(|seen| seen.condition == condition),
+        "nothing is recorded of the condition {condition:?}"
+    );
     let minors = || all.iter().filter_map(minor_of);
     let nearest = minors()
         .filter(|one| *one <= minor)
@@ -77,6 +85,12 @@ mod tests {
             assert_eq!(ends(minor, "as rendered, VXLAN", Stage::Proxier), Ok(()));
             assert_eq!(ends(minor, "no source VIP", Stage::Flags), Ok(()));
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "nothing is recorded of the condition \"no source vip\"")]
+    fn an_unknown_condition_is_no_success() {
+        let _ = ends(36, "no source vip", Stage::Proxier);
     }
 
     #[test]

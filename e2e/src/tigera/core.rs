@@ -5,16 +5,23 @@ use serde_json::{Value, json};
 use wn_api::calico::{ConfigKind, DEFAULT};
 
 use super::objects::{World, create, get, merge, merge_status};
+use super::status::say;
+use super::validation::{self, windows_on};
 use crate::objects::text;
+
+const NAME: &str = "calico";
 
 pub async fn reconcile(world: &World) -> Result<()> {
     if world.installation.is_null() {
         return Ok(());
     }
-    // `validation.go:405-424`: refused as a whole, and nothing is done for anybody.
-    let spec = &world.installation["spec"];
-    if !windows_on(&world.installation) && !spec["windowsNodes"].is_null() {
-        return Ok(());
+    // Nothing is done for anybody while it is refused, or while Typha has too few nodes to run on (`core_controller.go:790`,
+    // `:931`). The pools have a controller of their own, which waits until this one got past that once.
+    if let Err((reason, message)) = validation::validate(world) {
+        if !world.installation["status"].is_null() {
+            reconcile_pools(world).await?;
+        }
+        return say(world, NAME, "Degraded", reason, &message).await;
     }
     let defaults = defaults(&world.installation["spec"]);
     if !defaults.is_null() {
@@ -28,20 +35,55 @@ pub async fn reconcile(world: &World) -> Result<()> {
         )
         .await?;
     }
+    reconcile_pools(world).await?;
+    if let Err(message) = typha(world) {
+        return say(world, NAME, "Degraded", "ResourceScalingError", &message).await;
+    }
     felix(world).await?;
-    for pool in pools(&world.installation) {
-        reconcile_pool(world, pool).await?;
+    say(
+        world,
+        NAME,
+        "Available",
+        "AllObjectsAvailable",
+        "All objects available",
+    )
+    .await
+}
+
+/// `pkg/controller/typhaautoscaler`, `pkg/common/autoscale.go`.
+fn typha(world: &World) -> Result<(), String> {
+    let takes_pods = |node: &&Value| {
+        let label = |name: &str| &node["metadata"]["labels"][name];
+        let virtual_node =
+            label("type") == "virtual-kubelet" && !label("kubernetes.azure.com/cluster").is_null();
+        node["spec"]["unschedulable"] != true && !virtual_node
+    };
+    let nodes: Vec<_> = world.nodes.iter().filter(takes_pods).collect();
+    let linux = nodes
+        .iter()
+        .filter(|n| n["metadata"]["labels"]["kubernetes.io/os"] == "linux");
+    let (require, have) = (
+        match nodes.len() {
+            0..=2 => 1,
+            3..=4 => 2,
+            all => (all / 200 + 2).max(3),
+        },
+        linux.count(),
+    );
+    if have < require {
+        return Err(format!(
+            "Failed to autoscale typha - not enough linux nodes to schedule typha pods on, require {require} and have {have}"
+        ));
     }
     Ok(())
 }
 
-pub fn windows_on(installation: &Value) -> bool {
-    installation["spec"]["calicoNetwork"]["windowsDataplane"] == "HNS"
-}
-
-fn pools(installation: &Value) -> impl Iterator<Item = &Value> {
-    let list = installation["spec"]["calicoNetwork"]["ipPools"].as_array();
-    list.into_iter().flatten()
+async fn reconcile_pools(world: &World) -> Result<()> {
+    let list = world.installation["spec"]["calicoNetwork"]["ipPools"].as_array();
+    for pool in list.into_iter().flatten() {
+        reconcile_pool(world, pool).await?;
+    }
+    Ok(())
 }
 
 /// What is empty is filled in, and written back; null when nothing is. Encapsulation of pools is defaulted to IPIP

@@ -1,5 +1,6 @@
 //! tigera/operator, as far as Windows nodes have to do with it: it fills in defaults, makes pools of its Installation, and
 //! renders its Windows agent when everything it asks for is there, saying what is not in TigeraStatus `calico-windows`.
+//! TigeraStatus `calico` says why it does nothing for anybody.
 //!
 //! Invariant: no rule is taken from the operator under test. Files named are those of tigera/operator's
 //! `pkg/controller/installation` and `pkg/render`, unless a folder is given.
@@ -7,6 +8,8 @@
 mod core;
 mod objects;
 mod render;
+mod status;
+mod validation;
 mod windows;
 
 use std::time::Duration;

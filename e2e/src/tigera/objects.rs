@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, Result};
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
 
@@ -22,6 +22,7 @@ pub struct World {
     pub ipam: Value,
     pub endpoint: Value,
     pub dns: Value,
+    pub nodes: Vec<Value>,
 }
 
 impl World {
@@ -37,6 +38,7 @@ impl World {
             ipam: get(&calico(ConfigKind::IpamConfiguration), DEFAULT).await?,
             endpoint: get(&config_maps, "kubernetes-services-endpoint").await?,
             dns: get(&services, "kube-dns").await?,
+            nodes: nodes(client).await?,
             client: client.clone(),
         })
     }
@@ -68,6 +70,13 @@ impl World {
 fn installations(client: &Client) -> Api<DynamicObject> {
     let resource = objects::resource(GROUP, "v1", "Installation", "installations");
     Api::all_with(client.clone(), &resource)
+}
+
+async fn nodes(client: &Client) -> Result<Vec<Value>> {
+    let api: Api<DynamicObject> =
+        Api::all_with(client.clone(), &objects::resource("", "v1", "Node", "nodes"));
+    let list = api.list(&ListParams::default()).await?;
+    list.iter().map(objects::json).collect()
 }
 
 fn namespaced(client: &Client, namespace: &str, kind: &str, plural: &str) -> Api<DynamicObject> {

@@ -2,16 +2,11 @@
 //! is what it says.
 
 use anyhow::Result;
-use jiff::Timestamp;
-use serde_json::{Value, json};
 
-use super::core::windows_on;
-use super::objects::{World, create, get, merge_status};
+use super::objects::World;
 use super::render;
-use crate::objects::text;
-
-/// Reason and message of `Degraded`.
-type Refusal = (&'static str, String);
+use super::status::{Refusal, say};
+use super::validation::{endpoint, validate, windows_on};
 
 const NAME: &str = "calico-windows";
 
@@ -24,9 +19,16 @@ pub async fn reconcile(world: &World) -> Result<()> {
         Ok(()) => {
             render::apply(world).await?;
             // Rendered, that is: it asks no DaemonSet how its pods are (`:404`).
-            say(world, "Available", "AllObjectsAvailable", "All objects available").await
+            say(
+                world,
+                NAME,
+                "Available",
+                "AllObjectsAvailable",
+                "All objects available",
+            )
+            .await
         }
-        Err((reason, message)) => say(world, "Degraded", reason, &message).await,
+        Err((reason, message)) => say(world, NAME, "Degraded", reason, &message).await,
     }
 }
 
@@ -39,12 +41,11 @@ fn check(world: &World) -> Result<(), Refusal> {
         }
     };
     let spec = &world.installation["spec"];
-    let endpoint = |key: &str| !text(&world.endpoint["data"][key], "").is_empty();
-    // `:230-241` and `validation.go:406`.
+    // `:230-241`.
     refuse(
-        !endpoint("KUBERNETES_SERVICE_HOST") || !endpoint("KUBERNETES_SERVICE_PORT"),
+        !endpoint(world),
         "ResourceReadError",
-        "services endpoint configmap 'kubernetes-services-endpoint' does not have all required information for Calico Windows daemonset configuration",
+        "Error reading services endpoint configmap: configmaps \"kubernetes-services-endpoint\" not found",
     )?;
     // `:243-248`.
     refuse(
@@ -52,7 +53,7 @@ fn check(world: &World) -> Result<(), Refusal> {
         "ResourceNotReady",
         "InstallationStatus is empty",
     )?;
-    validate(spec)?;
+    validate(world)?;
     // `:274`.
     refuse(
         spec["windowsNodes"].is_null(),
@@ -77,56 +78,4 @@ fn check(world: &World) -> Result<(), Refusal> {
         "ResourceReadError",
         "VXLANVNI not specified in FelixConfigurationSpec",
     )
-}
-
-/// `validation.go:405-424`.
-fn validate(spec: &Value) -> Result<(), Refusal> {
-    let invalid = |message: String| {
-        Err((
-            "InvalidConfigurationError",
-            format!("Invalid Installation provided: {message}"),
-        ))
-    };
-    if spec["serviceCIDRs"].as_array().is_none_or(Vec::is_empty) {
-        return invalid(
-            "installation spec.ServiceCIDRs must be provided when using Calico CNI on Windows".to_owned(),
-        );
-    }
-    let pools = spec["calicoNetwork"]["ipPools"].as_array();
-    let mut v4 = pools
-        .into_iter()
-        .flatten()
-        .filter(|p| !text(p, "/cidr").contains(':'));
-    let encapsulation = v4.next().map_or("", |p| text(p, "/encapsulation"));
-    if !matches!(encapsulation, "VXLAN" | "None") {
-        return invalid(format!(
-            "IPv4 IPPool encapsulation {encapsulation} is not supported by Calico for Windows"
-        ));
-    }
-    Ok(())
-}
-
-/// Writes the TigeraStatus when it says something new.
-async fn say(world: &World, type_: &str, reason: &str, message: &str) -> Result<()> {
-    let api = world.statuses();
-    let found = get(&api, NAME).await?;
-    if found.is_null() {
-        let object = json!({"apiVersion": "operator.tigera.io/v1", "kind": "TigeraStatus", "metadata": {"name": NAME}});
-        create(&api, object).await?;
-    }
-    let known = found["status"]["conditions"].as_array();
-    let mut told = known.into_iter().flatten().filter(|c| c["status"] == "True");
-    if told.any(|c| c["type"] == type_ && c["message"] == message) {
-        return Ok(());
-    }
-    let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let condition = |of: &str| {
-        let on = of == type_;
-        json!({
-            "type": of, "status": if on { "True" } else { "False" }, "lastTransitionTime": now,
-            "reason": if on { reason } else { "NotApplicable" }, "message": if on { message } else { "" },
-        })
-    };
-    let all = ["Available", "Progressing", "Degraded"].map(condition);
-    merge_status(&api, NAME, json!({ "conditions": all })).await
 }

@@ -13,6 +13,7 @@ use crate::control_plane::go_build::find_program;
 use crate::control_plane::once::{fingerprint, once};
 use crate::control_plane::paths;
 use crate::control_plane::process::Program;
+use crate::skip;
 
 /// Debian's package `wine64` puts nothing on the `PATH`.
 const WINE: &str = "/usr/lib/wine/wine64";
@@ -27,18 +28,16 @@ pub struct WindowsHost {
 }
 
 impl WindowsHost {
-    /// `None` where Wine or mingw is missing, after saying so and what to do; in CI that is an error, so that
-    /// nothing passes because nothing ran.
+    /// `None` where Wine or mingw is missing, after saying so and what to do: see [`skip::unless`].
     pub fn prepare(wanted_by: &str, progress: &dyn Fn(&str)) -> Result<Option<Self>> {
-        let Some(compiler) = find_program(COMPILER).filter(|_| Path::new(WINE).is_file()) else {
-            let missing = format!("{wanted_by}: no Wine or no mingw here; {SETUP} installs them");
-            if std::env::var_os("CI").is_some() {
-                bail!("{missing}");
-            }
-            progress(&format!("skipped {missing}"));
+        let compiler = find_program(COMPILER).filter(|_| Path::new(WINE).is_file());
+        let missing = format!("no Wine or no mingw here; {SETUP} installs them");
+        if !skip::unless(compiler.is_some(), wanted_by, &missing)? {
             return Ok(None);
-        };
-        Self::build(&compiler, progress).map(Some)
+        }
+        compiler
+            .map(|compiler| Self::build(&compiler, progress))
+            .transpose()
     }
 
     fn build(compiler: &Path, progress: &dyn Fn(&str)) -> Result<Self> {

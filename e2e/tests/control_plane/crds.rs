@@ -6,20 +6,19 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use wn_e2e::control_plane::{CalicoApi, CalicoCrds, Cluster, ClusterOptions, paths, shared_crds};
+use wn_e2e::skip;
 
 /// The release ours are written after.
 const RELEASE: &str = "v3.32.1";
 
-/// The real CRDs, or none: in CI that is a failure, elsewhere a line that says so.
+/// The real CRDs, or none, where the test is skipped.
 fn real_crds(test: &str) -> Result<Vec<(String, CalicoApi, std::path::PathBuf)>> {
     let real = shared_crds();
-    if real.is_empty() {
-        ensure!(
-            std::env::var_os("CI").is_none(),
-            "{test}: Calico's CRDs are absent, in CI they must be there"
-        );
-        eprintln!("skipped: {test}: Calico's CRDs are absent (set WINDOWS_NODE_SHARED)");
-    }
+    skip::unless(
+        !real.is_empty(),
+        test,
+        "Calico's CRDs are absent (set WINDOWS_NODE_SHARED)",
+    )?;
     Ok(real)
 }
 

@@ -7,8 +7,6 @@
 mod proxy;
 mod sound;
 
-use std::time::Duration;
-
 use anyhow::{Context as _, Result, ensure};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -203,8 +201,8 @@ async fn stopped_or(proxy: &Proxy, stage: &Stage, done: impl Fn(Option<&Value>) 
     };
     stage.until("the n-th write or the end", end).await?;
     if !proxy.has_stopped() {
-        // The last writes, of Events, may follow the state that was waited for.
-        tokio::time::sleep(Duration::from_millis(1000)).await;
+        // The last writes, of Events and of a status that is paced, may follow the state that was waited for.
+        stage.quiet().await?;
     }
     Ok(proxy.has_stopped())
 }

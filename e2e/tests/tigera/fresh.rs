@@ -31,10 +31,9 @@ fn writes_to_installation(stage: &Stage, since: Timestamp) -> Result<Vec<String>
 async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<()> {
     let mut stage = stage(form, true).await?;
     let _tigera = install_calico(&stage).await?;
-    let before = installation(&stage).await?;
     // As a person who read Calico's documentation does it, and finds nothing happen.
     edit(&stage, json!({"calicoNetwork": {"windowsDataplane": "HNS"}})).await?;
-    tigera_until(&stage, "services endpoint configmap").await?;
+    tigera_until(&stage, "calico", "services endpoint configmap").await?;
 
     // All that is missing is said, and nothing of the Installation is written.
     stage.start().await?;
@@ -58,7 +57,7 @@ async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<
         )
         .await?;
     // The ConfigMap is made in any case; then it complains of the next.
-    tigera_until(&stage, "ServiceCIDRs must be provided").await?;
+    tigera_until(&stage, "calico-windows", "ServiceCIDRs must be provided").await?;
     stage
         .condition_says(
             "NodeAgentAvailable",
@@ -78,7 +77,7 @@ async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<
 
     stage.apply(enforce()).await?;
     stage.ready().await?;
-    ensure!(tigera_says(&stage).await?.contains("Available"));
+    ensure!(tigera_says(&stage, "calico-windows").await?.contains("Available"));
     stage
         .condition_says(
             "NodeAgentAvailable",
@@ -110,15 +109,22 @@ async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<
     .await?;
     stage.ready().await?;
 
-    // What the person set stays, what we set goes.
+    // The person's agent of tigera/operator runs on: what it is Degraded without stays, and is named.
+    let before_deletion = installation(&stage).await?;
     stage.delete_and_wait().await?;
-    let mut expected = before;
-    expected["calicoNetwork"]["windowsDataplane"] = json!("HNS");
-    let mut after = installation(&stage).await?;
-    after.as_object_mut().map(|s| s.remove("windowsNodes"));
-    ensure!(after == expected, "found {after:#}\nexpected {expected:#}");
+    let event = stage.event("NotRestored", "spec.strictAffinity").await?;
+    ensure!(event.contains("its value before us was false"), "{event}");
+    let after = installation(&stage).await?;
+    ensure!(
+        after == before_deletion,
+        "found {after:#}\nexpected {before_deletion:#}"
+    );
     let ipam = stage.spec(ConfigKind::IpamConfiguration, SINGLETON).await?;
-    ensure!(ipam["strictAffinity"] == false, "{ipam}");
+    ensure!(ipam["strictAffinity"] == true, "{ipam}");
+    for status in ["calico", "calico-windows"] {
+        let says = tigera_says(&stage, status).await?;
+        ensure!(says.contains("Available"), "TigeraStatus {status}: {says}");
+    }
     Ok(())
 }
 
@@ -175,10 +181,67 @@ async fn what_is_not_allowed_is_said() -> Result<()> {
         .condition_says(
             "CalicoConfigured",
             "False",
-            "ApplyFailed",
+            "Forbidden",
             &["Installation default", "tigeraOperator.enabled=true", "forbidden"],
         )
         .await?;
     ensure!(!stage.daemon_set(AGENT).await?.is_null(), "ours runs on");
     Ok(())
+}
+
+/// Windows switched on before Calico is there at all: without the ConfigMap that the chart value allows tigera/operator makes
+/// nothing, and the missing right is what is said first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cold_start_without_the_right() -> Result<()> {
+    let mut stage = stage(CalicoApi::V1, false).await?;
+    let _tigera = start_cold(&stage).await?;
+    tigera_until(&stage, "calico", "services endpoint configmap").await?;
+    stage.start().await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    for condition in [("Ready", "False"), ("Stalled", "True")] {
+        stage
+            .condition_says(
+                condition.0,
+                condition.1,
+                "Forbidden",
+                &["kubernetes-services-endpoint", "tigeraOperator.enabled=true"],
+            )
+            .await?;
+    }
+    let said = stage.condition("CalicoConfigured", "False", "ReportOnly").await?;
+    ensure!(
+        said.contains("there is no IPPool yet") && !said.contains("create one"),
+        "{said}"
+    );
+    Ok(())
+}
+
+/// A person switches Windows off by hand, as the way to have our agent run: what tigera/operator filled in stops it.
+#[tokio::test(flavor = "multi_thread")]
+async fn folders_without_windows_are_said() -> Result<()> {
+    let mut stage = stage(CalicoApi::V1, false).await?;
+    let _tigera = install_calico(&stage).await?;
+    let mut pools = installation(&stage).await?["calicoNetwork"]["ipPools"].take();
+    pools[0]["encapsulation"] = json!("VXLAN");
+    let folders = json!({"cniBinDir": "/opt/cni/bin"});
+    edit(&stage, json!({"calicoNetwork": {"ipPools": pools}})).await?;
+    stage.start().await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    stage.ready().await?;
+    edit(&stage, json!({"windowsNodes": folders})).await?;
+    tigera_until(&stage, "calico", "spec.WindowsNodes is not valid").await?;
+    stage
+        .condition_says(
+            "CalicoConfigured",
+            "False",
+            "ReportOnly",
+            &[
+                "spec.windowsNodes",
+                "'{\"spec\":{\"windowsNodes\":null}}'",
+                "TigeraStatus calico is Degraded",
+            ],
+        )
+        .await?;
+    edit(&stage, json!({"windowsNodes": null})).await?;
+    stage.ready().await
 }

@@ -86,6 +86,26 @@ pub async fn install_calico(stage: &Stage) -> Result<Tigera> {
     Ok(tigera)
 }
 
+/// Runs tigera/operator with an Installation that has Windows switched on from the first.
+pub async fn start_cold(stage: &Stage) -> Result<Tigera> {
+    let object = json!({
+        "apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"},
+        "spec": {"calicoNetwork": {"windowsDataplane": "HNS", "ipPools": [{
+            "name": POOL, "cidr": "10.244.0.0/16", "encapsulation": "VXLAN",
+        }]}},
+    });
+    stage
+        .until("Installation is served", async || {
+            Ok(stage
+                .create("installations", object.clone())
+                .await
+                .is_ok()
+                .then_some(()))
+        })
+        .await?;
+    Ok(Tigera::start(stage.client.clone()))
+}
+
 fn installations(stage: &Stage) -> Api<DynamicObject> {
     let resource = objects::resource("operator.tigera.io", "v1", "Installation", "installations");
     Api::all_with(stage.client.clone(), &resource)
@@ -115,11 +135,11 @@ pub async fn edit(stage: &Stage, spec: Value) -> Result<()> {
     Ok(())
 }
 
-/// The condition of TigeraStatus `calico-windows` that is True, and its message; empty where there is none.
-pub async fn tigera_says(stage: &Stage) -> Result<String> {
+/// The condition of a TigeraStatus that is True, and its message; empty where there is none.
+pub async fn tigera_says(stage: &Stage, name: &str) -> Result<String> {
     let resource = objects::resource("operator.tigera.io", "v1", "TigeraStatus", "tigerastatuses");
     let api: Api<DynamicObject> = Api::all_with(stage.client.clone(), &resource);
-    let Some(status) = api.get_opt("calico-windows").await? else {
+    let Some(status) = api.get_opt(name).await? else {
         return Ok(String::new());
     };
     let status = objects::json(&status)?;
@@ -128,10 +148,10 @@ pub async fn tigera_says(stage: &Stage) -> Result<String> {
     Ok(on.map_or_else(String::new, |c| format!("{}: {}", c["type"], c["message"])))
 }
 
-pub async fn tigera_until(stage: &Stage, part: &str) -> Result<()> {
+pub async fn tigera_until(stage: &Stage, name: &str, part: &str) -> Result<()> {
     stage
-        .until(&format!("TigeraStatus says {part}"), async || {
-            Ok(tigera_says(stage).await?.contains(part).then_some(()))
+        .until(&format!("TigeraStatus {name} says {part}"), async || {
+            Ok(tigera_says(stage, name).await?.contains(part).then_some(()))
         })
         .await
 }

@@ -20,6 +20,9 @@ async fn ours_runs() -> Result<(Stage, wn_e2e::tigera::Tigera, Witness)> {
     let mut stage = stage(CalicoApi::V1, true).await?;
     let node = wn_e2e::control_plane::NodeSpec::windows("windows-1");
     stage.cluster.add_node(node).await?;
+    // Two for Typha.
+    let node = wn_e2e::control_plane::NodeSpec::linux("linux-1");
+    stage.cluster.add_node(node).await?;
     let tigera = install_calico(&stage).await?;
     let witness = Witness::start(stage.client.clone());
     let mut pools = installation(&stage).await?["calicoNetwork"]["ipPools"].take();

@@ -27,6 +27,25 @@ fn every_reason_is_made_to_happen() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+/// The tests that the table names exist.
+#[test]
+fn what_is_tested_elsewhere_is() {
+    let tests = wn_e2e::control_plane::paths::workspace().join("e2e/tests");
+    let folders: Vec<_> = std::fs::read_dir(&tests)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    for (reason, test) in ELSEWHERE {
+        let (file, name) = test.split_once("::").unwrap();
+        let there = folders.iter().any(|folder| {
+            let source = std::fs::read_to_string(folder.join(format!("{file}.rs")));
+            source.is_ok_and(|source| source.contains(&format!("async fn {name}(")))
+        });
+        assert!(there, "{reason}: there is no test {test}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn each_on_one_node_of_twenty() -> Result<()> {
     let stage = ready_crowd(NODES, minimal("CalicoVXLAN")).await?;

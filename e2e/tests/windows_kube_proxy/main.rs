@@ -58,12 +58,16 @@ async fn verdicts(stage: &Stage, outcomes: &[(&Condition, Outcome)]) -> Result<(
         // A fault is a constant everywhere else.
         let message: &'static str = termination_message(log).leak();
         stage.simulator.clear(NODE);
+        // The condition before may have had the same reason.
+        recovered(stage)
+            .await
+            .with_context(|| format!("before {}", condition.name))?;
         stage.simulator.inject(NODE, Fault::KubeProxyCrash(message));
-        // Told by its words, because the one before may have had the same reason.
         let why = words
             .trim_start_matches("command failed: ")
             .chars()
-            .take(48)
+            // As much as tells one feature gate from another, and without addresses of this machine.
+            .take(80)
             .collect::<String>();
         said(stage, condition.reason, &why)
             .await
@@ -73,16 +77,36 @@ async fn verdicts(stage: &Stage, outcomes: &[(&Condition, Outcome)]) -> Result<(
     Ok(())
 }
 
+/// Reason and message of our condition on the node.
+async fn told(stage: &Stage) -> Result<(String, String)> {
+    let node = stage.node(NODE).await?;
+    let conditions = node.pointer("/status/conditions").and_then(|all| all.as_array());
+    let ours = conditions
+        .into_iter()
+        .flatten()
+        .find(|one| one["type"] == NODE_CONDITION);
+    let part = |pointer| ours.map_or("", |one| text(one, pointer)).to_owned();
+    Ok((part("/reason"), part("/message")))
+}
+
+/// Waits until the node's condition speaks of no end of kube-proxy.
+async fn recovered(stage: &Stage) -> Result<()> {
+    stage
+        .until(&format!("kube-proxy of {NODE} runs again"), async || {
+            let (reason, message) = told(stage).await?;
+            let ended = message.contains("kube-proxy ends again and again");
+            Ok((!reason.is_empty() && !ended).then_some(()))
+        })
+        .await
+}
+
 async fn said(stage: &Stage, reason: &str, why: &str) -> Result<()> {
     stage
         .until(&format!("{NODE} is {reason}: {why}"), async || {
-            let node = stage.node(NODE).await?;
-            let conditions = node.pointer("/status/conditions").and_then(|all| all.as_array());
-            let ours = conditions
-                .into_iter()
-                .flatten()
-                .find(|one| one["type"] == NODE_CONDITION);
-            Ok(ours.filter(|one| text(one, "/reason") == reason).map(drop))
+            let (found, message) = told(stage).await?;
+            // klog quotes the error, and the quotes in it.
+            let message = message.replace("\\\"", "\"");
+            Ok((found == reason && message.contains(why)).then_some(()))
         })
         .await
 }

@@ -153,7 +153,7 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
 
     // Not without being allowed to: the condition says how.
     let message = stage
-        .condition("NodeAgentAvailable", "False", "ApplyFailed")
+        .condition("NodeAgentAvailable", "False", "Forbidden")
         .await?;
     for part in [
         "tigera-operator/kubernetes-services-endpoint",

@@ -167,8 +167,12 @@ pub mod tigera {
     pub const ENDPOINT_PORT: &str = "KUBERNETES_SERVICE_PORT";
     /// Where it renders its own DaemonSet `calico-node-windows`.
     pub const AGENT_NAMESPACE: &str = "calico-system";
+    /// Name of the TigeraStatus of Calico as a whole: Typha, the Linux nodes, the Installation itself.
+    pub const STATUS: &str = "calico";
     /// Name of the TigeraStatus that speaks of Windows nodes.
     pub const WINDOWS_STATUS: &str = "calico-windows";
+    /// Reason of `Degraded` when it refuses the Installation, and with it all of Calico (`core_controller.go`).
+    pub const REFUSED: &str = "InvalidConfigurationError";
 }
 
 /// Deployment and Service of Typha, in every install of Calico.

@@ -71,6 +71,8 @@ reasons! {
     Progressing,
     /// A write to the API server failed; it is tried again.
     ApplyFailed,
+    /// The API server forbids a write: a right, which a value of the chart grants, or an admission policy.
+    Forbidden,
     /// A value Windows nodes need could not be found anywhere.
     InputMissing,
     /// The value found cannot be right.

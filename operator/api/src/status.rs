@@ -80,6 +80,9 @@ pub struct InputsStatus {
     /// DNS servers, comma separated.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "clusterDNS")]
     pub cluster_dns: Option<Input>,
+    /// DNS search list of Windows pods, comma separated.
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "dnsSearch")]
+    pub dns_search: Option<Input>,
 }
 
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]

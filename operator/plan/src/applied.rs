@@ -28,6 +28,8 @@ pub enum Part {
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub part: Part,
+    /// The API server forbids it (403): only a person can allow it.
+    pub forbidden: bool,
     /// Object and cause, without anything that changes from try to try.
     pub message: String,
 }

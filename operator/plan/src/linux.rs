@@ -6,9 +6,6 @@ use wn_api::reasons::Reason;
 use crate::finding::Finding;
 use crate::observed::Observed;
 
-/// A label of nodes that are no machines; tigera/operator does not count them (`typhaautoscaler.go`).
-const VIRTUAL: (&str, &str) = ("type", "virtual-kubelet");
-
 pub fn findings(observed: &Observed) -> Vec<Finding> {
     if observed.linux.is_empty() {
         return vec![Finding {
@@ -18,28 +15,37 @@ pub fn findings(observed: &Observed) -> Vec<Finding> {
                 .to_owned(),
         }];
     }
-    observed
+    // tigera/operator counts before it makes its Typha, and makes nothing of Calico while there are too few.
+    let operator = observed.installation.is_some() || observed.typha.contains_key(tigera::CALICO_NAMESPACE);
+    let operator = operator.then(|| (tigera::CALICO_NAMESPACE, scale(schedulable(observed))));
+    // Elsewhere there are as many as its author wrote.
+    let others = observed
         .typha
         .iter()
-        .filter_map(|(namespace, typha)| {
-            // Elsewhere there are as many as its author wrote.
-            let wanted = if namespace == tigera::CALICO_NAMESPACE {
-                scale(schedulable(observed))
-            } else {
-                typha.replicas
-            };
-            too_few(namespace, wanted, linux(observed))
+        .filter(|(n, _)| *n != tigera::CALICO_NAMESPACE);
+    let others = others.map(|(namespace, typha)| (namespace.as_str(), typha.replicas));
+    operator
+        .into_iter()
+        .chain(others)
+        .filter_map(|(namespace, wanted)| {
+            let missing = !observed.typha.contains_key(namespace);
+            too_few(namespace, wanted, linux(observed), missing)
         })
         .collect()
 }
 
 /// One replica a node, on Linux nodes: each has the port of the host.
-fn too_few(namespace: &str, wanted: usize, have: usize) -> Option<Finding> {
+fn too_few(namespace: &str, wanted: usize, have: usize, missing: bool) -> Option<Finding> {
+    let stops = if missing {
+        "; tigera/operator neither makes Typha nor anything else of Calico that is not there yet until there are enough"
+    } else {
+        ""
+    };
     (have < wanted).then(|| Finding {
         reason: Reason::TooFewLinuxNodes,
         message: format!(
             "Typha (Deployment {namespace}/{TYPHA}) needs {wanted} schedulable Linux nodes and there are {have}: Windows nodes \
-             count among those it serves and cannot run it; add Linux nodes"
+             count among those it serves and cannot run it; add Linux nodes{stops}"
         ),
     })
 }
@@ -55,10 +61,7 @@ fn scale(nodes: usize) -> usize {
 
 /// Nodes of either system that take pods.
 fn schedulable(observed: &Observed) -> usize {
-    let windows = observed
-        .nodes
-        .values()
-        .filter(|n| n.schedulable && n.labels.get(VIRTUAL.0) != Some(VIRTUAL.1));
+    let windows = observed.nodes.values().filter(|n| n.schedulable);
     linux(observed) + windows.count()
 }
 

@@ -1080,6 +1080,8 @@ const STEPS: &[fn(World) -> World] = &[
 ];
 
 proptest! {
+    #![proptest_config(kept())]
+
     /// However the facts arrive, and however often the node is judged in between, the end is the same.
     #[test]
     fn the_order_of_events_does_not_matter(steps in prop::collection::hash_set(step(), 0..STEPS.len()), seed in any::<u64>()) {

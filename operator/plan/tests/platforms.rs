@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
+use serde_json::{Value, json};
 use wn_api::names::KUBERNETES_MINORS;
 use wn_api::reasons::{Reason, conditions as types};
 use wn_api::spec::{NetworkType, Platform};
-use wn_plan::observed::TyphaFacts;
+use wn_plan::observed::{LinuxNodeFacts, NodeFacts, TyphaFacts};
 use wn_plan::platform::{Support, behaviour, name};
 use wn_plan::standing::Standing;
 use wn_plan::status;
@@ -204,12 +205,7 @@ fn linux_nodes_for_what_windows_cannot_run() {
     assert!(linux(&cluster).is_empty(), "one replica for two nodes");
     cluster.observed.nodes.insert("win-1".into(), windows_node());
     let mut said = vec![linux(&cluster)];
-    // Cordoned and virtual nodes do not count.
     cluster.observed.nodes.get_mut("win-1").unwrap().schedulable = false;
-    assert!(linux(&cluster).is_empty());
-    let virtual_node = cluster.observed.nodes.get_mut("win-1").unwrap();
-    virtual_node.schedulable = true;
-    virtual_node.labels = [("type", "virtual-kubelet")].into();
     assert!(linux(&cluster).is_empty());
     // By manifest there are as many as its author wrote.
     cluster.observed.typha = [("kube-system".to_owned(), TyphaFacts { replicas: 3, ..typha })].into();
@@ -217,6 +213,69 @@ fn linux_nodes_for_what_windows_cannot_run() {
     cluster.observed.linux.clear();
     said.push(linux(&cluster));
     assert_yaml_snapshot!(said);
+}
+
+/// Cordoned nodes and virtual nodes of AKS do not count, whatever system they say they are of.
+#[rstest]
+#[case(json!({}), json!({}), true)]
+#[case(json!({}), json!({"unschedulable": true}), false)]
+#[case(json!({"type": "virtual-kubelet"}), json!({}), true)]
+#[case(json!({"type": "virtual-kubelet", "kubernetes.azure.com/cluster": "c"}), json!({}), false)]
+fn nodes_that_take_pods(#[case] labels: Value, #[case] spec: Value, #[case] counts: bool) {
+    let node = json!({"metadata": {"labels": labels}, "spec": spec});
+    assert_eq!(LinuxNodeFacts::read(&node).schedulable, counts);
+    assert_eq!(NodeFacts::read(&node).schedulable, counts);
+}
+
+/// tigera/operator makes no Typha, and nothing else, while there are too few Linux nodes for it.
+#[test]
+fn a_typha_that_is_still_to_be_made() {
+    let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
+    assert!(linux(&cluster).is_empty(), "one replica for two nodes");
+    for i in 1..4 {
+        cluster.observed.nodes.insert(format!("win-{i}"), windows_node());
+    }
+    cluster.observed.linux.insert("linux-1".into(), linux_node());
+    assert_yaml_snapshot!("typha_to_come", linux(&cluster));
+}
+
+/// Whose machines they are is a fact of its own: what it asks for is said under any distribution.
+#[rstest]
+#[case("", "aws:///eu/i-1", None, NetworkType::CalicoBgp, &["WN1105", "WN1106"])]
+#[case("+rke2r1", "aws:///eu/i-1", None, NetworkType::CalicoBgp, &["WN1105", "WN1106"])]
+#[case("+rke2r1", "aws:///eu/i-1", None, NetworkType::CalicoVxlan, &["WN1105", "WN1108"])]
+#[case("+rke2r1", "gce://p/z/i", None, NetworkType::CalicoBgp, &["WN1105"])]
+#[case("+rke2r1", "digitalocean://1", None, NetworkType::CalicoVxlan, &["WN1108"])]
+#[case("+rke2r1", "vsphere://1", None, NetworkType::CalicoBgp, &["WN1107"])]
+#[case("+rke2r1", "", None, NetworkType::CalicoBgp, &["WN1107"])]
+#[case("", "", None, NetworkType::CalicoBgp, &["WN1107"])]
+#[case("", "", None, NetworkType::CalicoVxlan, &[])]
+#[case("", "azure:///s", None, NetworkType::CalicoVxlan, &["WN1108"])]
+#[case("+rke2r1", "aws:///eu/i-1", Some(Platform::OpenShift), NetworkType::CalicoBgp, &["WN1105", "WN1106"])]
+#[case("", "aws:///eu/i-1", Some(Platform::OnPremises), NetworkType::CalicoBgp, &["WN1107"])]
+#[case("", "", Some(Platform::Aws), NetworkType::CalicoBgp, &["WN1105", "WN1106"])]
+fn advice_of_the_cloud(
+    #[case] distribution: &str,
+    #[case] machine: &str,
+    #[case] given: Option<Platform>,
+    #[case] network: NetworkType,
+    #[case] expected: &[&str],
+) {
+    let mut cluster = Cluster::fresh(network);
+    let kubelet = format!("v1.36.3{distribution}");
+    for node in cluster.observed.nodes.values_mut() {
+        (node.kubelet_version, node.provider_id) = (kubelet.clone(), machine.to_owned());
+    }
+    for node in cluster.observed.linux.values_mut() {
+        (node.kubelet_version, node.provider_id) = (kubelet.clone(), machine.to_owned());
+    }
+    cluster.edit_spec(|s| s.platform.type_ = given);
+    let of_machines = ["WN1105", "WN1106", "WN1107", "WN1108"];
+    let plan = cluster.plan();
+    let mut codes: Vec<_> = plan.advisories.iter().map(|a| a.code).collect();
+    codes.retain(|code| of_machines.contains(code));
+    codes.sort_unstable();
+    assert_eq!(codes, expected);
 }
 
 #[test]

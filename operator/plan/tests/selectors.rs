@@ -138,7 +138,7 @@ fn labels() -> impl Strategy<Value = Labels> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 512, ..kept() })]
 
     #[test]
     fn a_pool_that_serves_no_windows_node_is_not_touched(

@@ -177,17 +177,23 @@ fn giving_back_is_said() {
     assert_eq!(summary(&status), ["False", "True", "False"]);
 }
 
-/// A failed write is tried again: work is under way, nobody need come.
+/// A failed write is tried again: work is under way, nobody need come, unless it is forbidden.
 #[rstest]
-#[case(Part::Calico, types::CALICO_CONFIGURED)]
-#[case(Part::NodeAgent, types::NODE_AGENT_AVAILABLE)]
-#[case(Part::KubeProxy, types::KUBE_PROXY_AVAILABLE)]
-fn a_failed_write(#[case] part: Part, #[case] type_: &str) {
+fn a_failed_write(
+    #[values(
+        (Part::Calico, types::CALICO_CONFIGURED),
+        (Part::NodeAgent, types::NODE_AGENT_AVAILABLE),
+        (Part::KubeProxy, types::KUBE_PROXY_AVAILABLE)
+    )]
+    (part, type_): (Part, &str),
+    #[values((false, "ApplyFailed"), (true, "Forbidden"))] (forbidden, reason): (bool, &str),
+) {
     let mut cluster = Cluster::vxlan();
     let plan = cluster.plan();
     let failure = Some(Failure {
         part,
-        message: "IPPool x: forbidden".into(),
+        forbidden,
+        message: "IPPool x: refused".into(),
     });
     let applied = Applied {
         failure,
@@ -195,8 +201,13 @@ fn a_failed_write(#[case] part: Part, #[case] type_: &str) {
     };
     let status = cluster.status_after(&plan, &applied);
     check(&status);
-    assert_eq!(condition(&status, type_), ("False", "ApplyFailed"));
-    assert_eq!(summary(&status), ["False", "True", "False"]);
+    assert_eq!(condition(&status, type_), ("False", reason));
+    let [reconciling, stalled] = if forbidden {
+        ["False", "True"]
+    } else {
+        ["True", "False"]
+    };
+    assert_eq!(summary(&status), ["False", reconciling, stalled]);
     let others = [
         types::CALICO_CONFIGURED,
         types::NODE_AGENT_AVAILABLE,
@@ -206,7 +217,7 @@ fn a_failed_write(#[case] part: Part, #[case] type_: &str) {
         others
             .iter()
             .filter(|t| **t != type_)
-            .all(|t| condition(&status, t).1 != "ApplyFailed")
+            .all(|t| condition(&status, t).1 != reason)
     );
 }
 

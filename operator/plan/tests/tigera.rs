@@ -13,52 +13,18 @@ use wn_api::names::{node_agent, tigera};
 use wn_api::reasons::Reason;
 use wn_api::spec::{Conflicts, Management, NetworkType, Policy, WhenInUse};
 use wn_plan::decide::Plan;
-use wn_plan::observed::{App, DaemonSetFacts, TigeraStatusFacts};
+use wn_plan::observed::{App, TigeraStatusFacts};
 use wn_plan::standing::Standing;
 use wn_plan::status::describe;
 
 use common::*;
 
-/// tigera/operator's field manager: the name of its binary.
-const OPERATOR: &str = "operator";
 const HNS: &str = "calicoNetwork.windowsDataplane";
 const BGP: &str = "calicoNetwork.bgp";
 const POOLS: &str = "calicoNetwork.ipPools";
 
-/// What `custom-resources.yaml` leaves once tigera/operator has filled in its defaults.
-fn fresh(network: NetworkType) -> Cluster {
-    let mut cluster = Cluster::fresh(network);
-    let pool = json!({
-        "name": DEFAULT_POOL, "blockSize": 26, "cidr": "10.244.0.0/16", "encapsulation": "VXLANCrossSubnet",
-        "natOutgoing": "Enabled", "nodeSelector": "all()",
-    });
-    cluster.update(
-        INSTALLATION,
-        DEFAULT,
-        "kubectl-create",
-        json!({"calicoNetwork": {"ipPools": [pool]}}),
-    );
-    cluster.update(
-        INSTALLATION,
-        DEFAULT,
-        OPERATOR,
-        json!({"calicoNetwork": {"bgp": "Enabled", "windowsDataplane": "Disabled"}, "cni": {"type": "Calico", "ipam": {"type": "Calico"}}}),
-    );
-    cluster
-        .store
-        .set_status(INSTALLATION, DEFAULT, json!({"conditions": [{"type": "Ready"}]}));
-    cluster.update(
-        POOL,
-        DEFAULT_POOL,
-        OPERATOR,
-        json!({"ipipMode": "Never", "vxlanMode": "CrossSubnet"}),
-    );
-    cluster.manage_by_tigera(DEFAULT_POOL);
-    cluster
-}
-
 fn enforced(network: NetworkType) -> Cluster {
-    let mut cluster = fresh(network);
+    let mut cluster = tigera_fresh(network);
     cluster.edit_spec(|s| s.calico.installation = Policy::Enforce);
     cluster
 }
@@ -86,26 +52,6 @@ fn starts_ours(plan: &Plan) -> bool {
     plan.objects
         .iter()
         .any(|o| o.object.name == node_agent::DAEMON_SET)
-}
-
-fn their_key() -> (String, String) {
-    (
-        tigera::AGENT_NAMESPACE.to_owned(),
-        node_agent::DAEMON_SET.to_owned(),
-    )
-}
-
-/// tigera/operator renders its DaemonSet.
-fn render_theirs(cluster: &mut Cluster, ready: i32) {
-    let facts = DaemonSetFacts::read(&json!({
-        "metadata": {"generation": 1, "ownerReferences": [{"kind": "Installation", "name": "default"}]},
-        "spec": {"template": {"spec": {
-            "nodeSelector": {"kubernetes.io/os": "windows"},
-            "containers": [{"name": "felix", "image": "quay.io/calico/node-windows:v3.32.1"}],
-        }}},
-        "status": {"observedGeneration": 1, "desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": ready},
-    }));
-    cluster.observed.daemon_sets.insert(their_key(), facts.unwrap());
 }
 
 fn their_pod(cluster: &mut Cluster, there: bool) {
@@ -191,7 +137,7 @@ fn enforce_writes_all_at_once_and_gives_all_back(
 
 #[test]
 fn report_says_all_and_writes_nothing() {
-    let mut cluster = fresh(NetworkType::CalicoVxlan);
+    let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
     cluster.edit_spec(|s| s.node_agent.management = Management::External);
     let before = cluster.store.specs()[&(INSTALLATION, DEFAULT.to_owned())].clone();
     let plan = cluster.pass();
@@ -211,7 +157,7 @@ fn report_says_all_and_writes_nothing() {
 /// Without being asked to, tigera/operator's own agent stays off and ours runs.
 #[test]
 fn report_leaves_the_agent_to_us_and_says_how_to_switch() {
-    let mut cluster = fresh(NetworkType::CalicoVxlan);
+    let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
     cluster.update(POOL, DEFAULT_POOL, OPERATOR, json!({"vxlanMode": "Always"}));
     let plan = cluster.pass();
     assert!(starts_ours(&plan) && plan.calico.findings.is_empty());
@@ -357,7 +303,7 @@ fn pools_for_linux_alone_are_left() {
 
 #[test]
 fn ours_goes_before_theirs_comes_and_the_other_way_round() {
-    let mut cluster = fresh(NetworkType::CalicoVxlan);
+    let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
     cluster.update(POOL, DEFAULT_POOL, OPERATOR, json!({"vxlanMode": "Always"}));
     cluster.pass();
     cluster.roll_out();
@@ -410,7 +356,7 @@ fn ours_goes_before_theirs_comes_and_the_other_way_round() {
 /// What we may not write does not take away the agent that runs.
 #[test]
 fn ours_stays_while_the_installation_cannot_be_prepared() {
-    let mut cluster = fresh(NetworkType::CalicoVxlan);
+    let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
     cluster.update(POOL, DEFAULT_POOL, OPERATOR, json!({"vxlanMode": "Always"}));
     cluster.pass();
     cluster.roll_out();
@@ -432,7 +378,7 @@ fn ours_stays_while_the_installation_cannot_be_prepared() {
 /// The user switches theirs on by hand: ours goes at once.
 #[test]
 fn ours_goes_when_theirs_is_switched_on_by_hand() {
-    let mut cluster = fresh(NetworkType::CalicoVxlan);
+    let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
     cluster.update(POOL, DEFAULT_POOL, OPERATOR, json!({"vxlanMode": "Always"}));
     cluster.pass();
     cluster.roll_out();
@@ -529,7 +475,7 @@ fn an_installation_for_another_network_is_left(
 /// Its own word, what it waits for, and whether pods run: in one message.
 #[test]
 fn theirs_is_available_when_it_is_rolled_out() {
-    let mut cluster = fresh(NetworkType::CalicoVxlan);
+    let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
     cluster.edit_spec(|s| {
         s.node_agent.management = Management::External;
         s.calico.strict_affinity = Policy::Report;
@@ -541,11 +487,14 @@ fn theirs_is_available_when_it_is_rolled_out() {
             {"type": "Progressing", "status": "False"},
         ]}}))
     };
-    cluster.observed.tigera_status = Some(status(
-        "Degraded",
-        "ResourceReadError",
-        "Failed to read ConfigMap kubernetes-services-endpoint",
-    ));
+    cluster.observed.tigera_statuses.insert(
+        tigera::WINDOWS_STATUS.to_owned(),
+        status(
+            "Degraded",
+            "ResourceReadError",
+            "Failed to read ConfigMap kubernetes-services-endpoint",
+        ),
+    );
     said.push(says(&mut cluster, "NodeAgentAvailable"));
     cluster.edit_spec(|s| {
         s.calico.installation = Policy::Enforce;
@@ -560,13 +509,15 @@ fn theirs_is_available_when_it_is_rolled_out() {
         OPERATOR,
         json!({"windowsNodes": {"cniBinDir": "/opt/cni/bin"}}),
     );
-    cluster.observed.tigera_status = Some(status("Progressing", "ReconcileStarted", ""));
+    cluster.observed.tigera_statuses.insert(
+        tigera::WINDOWS_STATUS.to_owned(),
+        status("Progressing", "ReconcileStarted", ""),
+    );
     said.push(says(&mut cluster, "NodeAgentAvailable"));
-    cluster.observed.tigera_status = Some(status(
-        "Available",
-        "AllObjectsAvailable",
-        "All objects available",
-    ));
+    cluster.observed.tigera_statuses.insert(
+        tigera::WINDOWS_STATUS.to_owned(),
+        status("Available", "AllObjectsAvailable", "All objects available"),
+    );
     render_theirs(&mut cluster, 0);
     said.push(says(&mut cluster, "NodeAgentAvailable"));
     render_theirs(&mut cluster, 1);
@@ -646,11 +597,13 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 proptest! {
+    #![proptest_config(kept())]
+
     /// Whatever the user asks for and however long pods take: while anything of ours is left theirs is not switched
     /// on, and while anything of theirs is left, or may come, ours is not made.
     #[test]
     fn never_two_agents(events in events()) {
-        let mut cluster = fresh(NetworkType::CalicoVxlan);
+        let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
         cluster.update(POOL, DEFAULT_POOL, OPERATOR, json!({"vxlanMode": "Always"}));
         for event in events {
             match event {

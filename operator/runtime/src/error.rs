@@ -53,6 +53,10 @@ impl Error {
         matches!(self, Self::Refused { code: 409, .. })
     }
 
+    pub const fn is_forbidden(&self) -> bool {
+        matches!(self, Self::Refused { code: 403, .. })
+    }
+
     pub const fn is_gone(&self) -> bool {
         matches!(self, Self::Refused { code: 404, .. } | Self::NotServed { .. })
     }

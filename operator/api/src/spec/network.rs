@@ -111,7 +111,7 @@ pub struct ClusterDns {
     #[schemars(length(max = 3), inner(length(min = 2, max = 45)))]
     pub servers: Vec<String>,
 
-    /// DNS search list of Windows pods. Windows uses the first entry only. Default: `svc.cluster.local`.
+    /// DNS search list of Windows pods. Windows uses the first entry only. Default: `svc.` and the cluster's domain, see `status.inputs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 6), inner(length(min = 1, max = 253)))]
     pub search: Vec<String>,

@@ -236,6 +236,23 @@ pub struct NodeAgent {
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "vxlanMACPrefix")]
     #[schemars(length(min = 5, max = 5), regex(pattern = "^[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}$"))]
     pub vxlan_mac_prefix: Option<String>,
+
+    /// One HNS network and one block of addresses a node, the CNI plugin's `windows_use_single_network`. `false` lets a node have
+    /// several blocks, for more pods than one has addresses, but kube-proxy knows one network only: pods of the others have no
+    /// Services. Changed once there are pods on a node, HNS endpoints are left behind: set it before. For `CalicoVXLAN`
+    /// and `CalicoBGP` only. Default: true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub use_single_network: Option<bool>,
+
+    /// NAT for traffic to the node and its subnet, the CNI plugin's `windows_disable_host_subnet_nat_exclusion`. Set it to `true` where
+    /// pods must reach machines in the node's subnet that have no route back to pods. Nodes see the node's address instead of
+    /// the pod's then. Holds for pods made afterwards. For `CalicoVXLAN` and `CalicoBGP` only. Default: false.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        rename = "disableHostSubnetNATExclusion"
+    )]
+    pub disable_host_subnet_nat_exclusion: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]

@@ -43,7 +43,31 @@ pub const RULES: &[Rule] = &[
         source: "tigera/docs windows-calico: requirements",
         check: untested_overlay,
     },
+    Rule {
+        code: "WN1073",
+        severity: Severity::Warning,
+        title: "Several HNS networks on a node",
+        limit: "With windows_use_single_network off Calico makes an HNS network for each block of a node, and kube-proxy serves one of them: \
+                pods of the others reach no Service.",
+        reads: "spec.nodeAgent.useSingleNetwork of the WindowsNodeConfig",
+        mend: "keep useSingleNetwork true and give the IPPool larger blocks (blockSize), or do without Services in pods of further blocks; change \
+               it on a node without pods, because HNS endpoints are left behind otherwise",
+        source: "tigera/docs windows-calico: limitations, Single IP block per host",
+        check: several_networks,
+    },
 ];
+
+fn several_networks(cluster: &Cluster) -> Vec<Hit> {
+    let hit = || {
+        Hit::new(
+            "WindowsNodeConfig default",
+            "spec.nodeAgent.useSingleNetwork",
+            "pods of a node's second block and later ones reach no Service, because kube-proxy knows one HNS network",
+        )
+    };
+    let several = cluster.spec.node_agent.use_single_network == Some(false) && cluster.runs_our_agent();
+    several.then(hit).into_iter().collect()
+}
 
 fn untested_overlay(cluster: &Cluster) -> Vec<Hit> {
     let flannel = cluster.spec.network.type_ == NetworkType::FlannelVxlan;

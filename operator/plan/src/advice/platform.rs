@@ -58,7 +58,7 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Info,
         title: "The route to the metadata service may be lost",
         limit: "Making the HNS switch takes the route to the metadata service 169.254.169.254; Calico's agent puts it back when it starts.",
-        reads: "what gives the platform away: AWS, GCE; spec.network.type of the WindowsNodeConfig",
+        reads: "spec.providerID of nodes: AWS, GCE; spec.network.type of the WindowsNodeConfig",
         mend: "check from a pod that needs credentials of its instance",
         source: "Calico node/windows-packaging/CalicoWindows/node/node-service.ps1",
         check: metadata,
@@ -69,7 +69,7 @@ pub const RULES: &[Rule] = &[
         title: "AWS' source/destination check",
         limit: "EC2 drops packets with addresses of pods, which network types without an overlay send as they are; Felix' awsSrcDstCheck \
                 switches the check off on Linux nodes only.",
-        reads: "what gives the platform away: AWS; spec.network.type of the WindowsNodeConfig",
+        reads: "spec.providerID of nodes: AWS; spec.network.type of the WindowsNodeConfig",
         mend: "switch the source/destination check off on each Windows instance",
         source: REQUIREMENTS,
         check: source_check,
@@ -78,11 +78,13 @@ pub const RULES: &[Rule] = &[
         code: "WN1107",
         severity: Severity::Info,
         title: "Hypervisors and MAC addresses",
-        limit: "Without an overlay, pods have MAC addresses of their own, which a hypervisor may keep from leaving a virtual machine.",
-        reads: "what gives the platform away: on-premises; spec.network.type of the WindowsNodeConfig",
+        limit: "On an L2Bridge network HNS sends packets of pods with the MAC address of their node, so that no hypervisor has a reason to \
+                drop them. Microsoft's list of common problems asks for MAC address spoofing on virtual machines all the same.",
+        reads: "spec.providerID of nodes: none of a cloud; spec.network.type of the WindowsNodeConfig",
         mend: "if packets of pods do not leave a virtual machine, allow MAC address spoofing on its adapter (Hyper-V: Set-VMNetworkAdapter \
                -MacAddressSpoofing On; vSphere: forged transmits)",
-        source: "https://learn.microsoft.com/en-us/virtualization/windowscontainers/kubernetes/common-problems",
+        source: "https://techcommunity.microsoft.com/blog/networkingblog/l2bridge-container-networking/1180923; \
+                 https://learn.microsoft.com/en-us/virtualization/windowscontainers/kubernetes/common-problems",
         check: spoofing,
     },
     Rule {
@@ -90,7 +92,7 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Info,
         title: "The cloud's firewall and VXLAN",
         limit: "An overlay needs UDP 4789 between all nodes, Linux and Windows.",
-        reads: "what gives the platform away: AWS, GCE, Azure, DigitalOcean; spec.network.type of the WindowsNodeConfig",
+        reads: "spec.providerID of nodes: AWS, GCE, Azure, DigitalOcean; spec.network.type of the WindowsNodeConfig",
         mend: "let UDP 4789 through between all nodes in the cloud's firewall rules",
         source: REQUIREMENTS,
         check: firewall,
@@ -130,6 +132,10 @@ pub const RULES: &[Rule] = &[
 
 fn platform(cluster: &Cluster) -> Option<Platform> {
     Some(platform::of(cluster.spec, cluster.observed)?.platform)
+}
+
+fn cloud(cluster: &Cluster) -> Option<Platform> {
+    platform::cloud(cluster.spec, cluster.observed)
 }
 
 /// One hit for all Windows nodes.
@@ -183,7 +189,7 @@ fn aks(cluster: &Cluster) -> Vec<Hit> {
 
 fn metadata(cluster: &Cluster) -> Vec<Hit> {
     let switch = cluster.spec.network.type_ != NetworkType::CloudProvider;
-    let it = platform(cluster).filter(|p| switch && matches!(p, Platform::Aws | Platform::Gce));
+    let it = cloud(cluster).filter(|p| switch && matches!(p, Platform::Aws | Platform::Gce));
     nodes(it.map(|p| {
         format!(
             "the route to the metadata service 169.254.169.254 of {} is lost until Calico's agent puts it back",
@@ -194,7 +200,7 @@ fn metadata(cluster: &Cluster) -> Vec<Hit> {
 
 fn source_check(cluster: &Cluster) -> Vec<Hit> {
     let type_ = cluster.spec.network.type_;
-    let it = platform(cluster).filter(|p| bridged(type_) && *p == Platform::Aws);
+    let it = cloud(cluster).filter(|p| bridged(type_) && *p == Platform::Aws);
     it.map(|_| {
         let message = format!(
             "EC2 drops packets with addresses of pods, which {} sends as they are",
@@ -208,23 +214,18 @@ fn source_check(cluster: &Cluster) -> Vec<Hit> {
 
 fn spoofing(cluster: &Cluster) -> Vec<Hit> {
     let type_ = cluster.spec.network.type_;
-    let it = platform(cluster).filter(|p| bridged(type_) && *p == Platform::OnPremises);
-    nodes(it.map(|_| {
+    let own = platform(cluster).is_some() && cloud(cluster).is_none();
+    nodes((own && bridged(type_)).then(|| {
         format!(
-            "with {} pods have MAC addresses of their own, which a hypervisor may hold back",
+            "with {} packets of pods have the MAC address of their node; if they do not leave a virtual machine all the same, look at \
+             what its hypervisor allows",
             type_.as_str()
         )
     }))
 }
 
 fn firewall(cluster: &Cluster) -> Vec<Hit> {
-    let clouds = [
-        Platform::Aws,
-        Platform::Gce,
-        Platform::Azure,
-        Platform::DigitalOcean,
-    ];
-    let it = platform(cluster).filter(|p| overlay(cluster.spec.network.type_) && clouds.contains(p));
+    let it = cloud(cluster).filter(|_| overlay(cluster.spec.network.type_));
     nodes(it.map(|p| format!("the overlay needs UDP 4789 through the firewall of {}", name(p))))
 }
 

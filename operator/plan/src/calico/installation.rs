@@ -22,13 +22,19 @@ impl Judge<'_> {
             .into_iter()
             .collect();
         let enforce = self.spec.calico.installation == Policy::Enforce;
-        let mut fields = match tigera::turn(self.spec, self.observed) {
+        let turn = tigera::turn(self.spec, self.observed);
+        if matches!(turn, Turn::Ours | Turn::NoOperator)
+            && let Some(stray) = tigera::stray_folders(self.observed)
+        {
+            self.find(Reason::ReportOnly, stray);
+        }
+        let mut fields = match turn {
             Turn::NoOperator => return,
             Turn::Ours if enforce => self.encapsulations(installation),
             Turn::Ours => return,
             Turn::OursForNow | Turn::Theirs => tigera::prepared(self.spec, self.observed, installation),
         };
-        if tigera::turn(self.spec, self.observed) == Turn::Theirs {
+        if turn == Turn::Theirs {
             fields.push(tigera::switch());
         }
         if let Some(message) = tigera::mismatch(self.spec, self.observed) {

@@ -19,6 +19,7 @@ use crate::finding::{Finding, names_of};
 use crate::network;
 use crate::network::role::{Backend, CalicoRole};
 use crate::observed::{CalicoObject, FieldOwner, Observed};
+use crate::tigera;
 
 /// A field that differs and may be written.
 #[derive(Clone, Debug)]
@@ -136,6 +137,8 @@ impl Judge<'_> {
             let unreadable = names_of(pools::with_unreadable_selector(self.observed));
             if !unreadable.is_empty() {
                 self.find(Reason::InputInvalid, unreadable_selector(&unreadable));
+            } else if let Some(waits) = tigera::pools_to_come(self.observed) {
+                self.find(Reason::WaitingForPrecondition, waits);
             } else if serving.is_empty() {
                 self.find(Reason::NoUsablePool, no_pool(self.observed));
             }

@@ -10,6 +10,7 @@ use crate::field::{Change, FieldId};
 use crate::field::{plain, shown};
 use crate::finding::names_of;
 use crate::observed::{CalicoObject, Config, Observed};
+use crate::tigera;
 
 /// What is written, and what is left as it is and why.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,12 +31,20 @@ const ORDER: [ConfigKind; 5] = [
     ConfigKind::FlannelConfiguration,
 ];
 
+/// What tigera/operator's agent needs while it runs on.
+const KEPT: [ConfigKind; 2] = [ConfigKind::Installation, ConfigKind::IpamConfiguration];
+
 pub fn restoration(all: &[Original], observed: &Observed) -> Restoration {
+    let runs_on = tigera::runs_on(observed);
     // An object that is gone took its fields along, and one created again under its name has its own.
     let there = all.iter().filter(|o| originals::is_there(o, observed)).cloned();
     let (unknown, known): (Vec<_>, Vec<_>) = there.partition(|o| o.unknown);
+    let (kept, known): (Vec<_>, Vec<_>) = known.into_iter().partition(|o| runs_on && KEPT.contains(&o.kind));
+    let mut left = tigera::left_behind(observed);
+    left.extend(kept.iter().filter_map(needed));
     let mut restoration = Restoration {
         held: hold::restoring(&known, observed),
+        left,
         ..Restoration::default()
     };
     if !accepts_unknown(observed) {
@@ -66,6 +75,18 @@ pub fn restoration(all: &[Original], observed: &Observed) -> Restoration {
         }
     }
     restoration
+}
+
+/// Why a field is kept; `None` where it had that value before us.
+fn needed(original: &Original) -> Option<String> {
+    let changed = original.previous.as_ref() != Some(&original.applied);
+    changed.then(|| {
+        format!(
+            "{}: tigera/operator runs its agent on Windows nodes, which needs it; its value before us was {}",
+            FieldId::of(original),
+            shown(original.previous.as_ref()),
+        )
+    })
 }
 
 fn restore_object(

@@ -209,7 +209,7 @@ fn surroundings(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) 
         api_port: api.value.port,
         service_cidrs: plan.inputs.service_cidrs.as_ref()?.value.clone(),
         dns_servers: plan.inputs.dns_servers.as_ref()?.value.clone(),
-        dns_search: plan.inputs.dns_search.clone(),
+        dns_search: plan.inputs.dns_search.as_ref()?.value.clone(),
         etcd: etcd_access(spec, observed),
         vni: calico::agents_vni(spec, observed, &plan.calico),
         hns_network: option.hns_network(observed).unwrap_or_default().into_owned(),

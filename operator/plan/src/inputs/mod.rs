@@ -39,28 +39,17 @@ pub struct Inputs {
     pub api_server: Option<Found<Endpoint>>,
     pub service_cidrs: Option<Found<Vec<String>>>,
     pub dns_servers: Option<Found<Vec<String>>>,
-    pub dns_search: Vec<String>,
+    /// Never missing.
+    pub dns_search: Option<Found<Vec<String>>>,
     pub findings: Vec<Finding>,
 }
 
-/// Windows uses one DNS suffix; this is the one of Services in the cluster's default domain.
-const DNS_SEARCH: &str = "svc.cluster.local";
-
 pub fn discover(network: &Network, observed: &Observed) -> Inputs {
-    let search = network
-        .cluster_dns
-        .as_ref()
-        .map(|d| d.search.clone())
-        .unwrap_or_default();
     let mut inputs = Inputs {
         api_server: sources::api_server(network, observed),
         service_cidrs: sources::service_cidrs(network, observed),
         dns_servers: sources::dns_servers(network, observed),
-        dns_search: if search.is_empty() {
-            vec![DNS_SEARCH.to_owned()]
-        } else {
-            search
-        },
+        dns_search: Some(sources::dns_search(network, observed)),
         findings: Vec::new(),
     };
     let missing = [
@@ -132,6 +121,10 @@ impl Inputs {
                 .dns_servers
                 .as_ref()
                 .map(|f| input(f.value.join(","), &f.source)),
+            dns_search: self
+                .dns_search
+                .as_ref()
+                .map(|f| input(f.value.join(","), &f.source)),
         }
     }
 
@@ -148,4 +141,13 @@ pub fn is_cidr_v4(text: &str) -> bool {
 
 pub fn is_ip(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
+}
+
+/// A DNS domain as Kubernetes takes it: labels in lower case, no dot at the end.
+pub fn is_domain(text: &str) -> bool {
+    let label = |l: &str| {
+        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        (1..=63).contains(&l.len()) && l.chars().all(inner) && !l.starts_with('-') && !l.ends_with('-')
+    };
+    text.split('.').all(label)
 }

@@ -6,7 +6,7 @@ use wn_api::names::tigera;
 use wn_api::spec::Network;
 
 use super::endpoint::Endpoint;
-use super::{Found, is_cidr_v4, is_ip};
+use super::{Found, is_cidr_v4, is_domain, is_ip};
 use crate::observed::{Observed, Source};
 
 pub fn api_server(network: &Network, observed: &Observed) -> Option<Found<Endpoint>> {
@@ -87,6 +87,7 @@ struct ClusterConfiguration {
 #[serde(rename_all = "camelCase")]
 struct Networking {
     service_subnet: Option<String>,
+    dns_domain: Option<String>,
 }
 
 fn kubeadm(observed: &Observed) -> Option<ClusterConfiguration> {
@@ -146,6 +147,46 @@ pub fn dns_servers(network: &Network, observed: &Observed) -> Option<Found<Vec<S
         })
 }
 
+/// Windows pods get one DNS suffix: that of Services.
+pub fn dns_search(network: &Network, observed: &Observed) -> Found<Vec<String>> {
+    let given = network.cluster_dns.as_ref().map(|d| d.search.clone());
+    if let Some(search) = given.filter(|s| !s.is_empty()) {
+        return Found::new(search, "spec.network.clusterDNS.search");
+    }
+    let kubeadm = || kubeadm(observed)?.networking?.dns_domain;
+    let found = |domain: Option<String>, source| {
+        let domain = domain?.trim_end_matches('.').to_ascii_lowercase();
+        is_domain(&domain).then(|| Found::new(vec![format!("svc.{domain}")], describe(source)))
+    };
+    found(kubeadm(), Source::KubeadmConfig)
+        .or_else(|| found(kubelet_domain(observed), Source::KubeletConfig))
+        .or_else(|| found(corefile_domain(observed), Source::CoreDns))
+        .unwrap_or_else(|| Found::new(vec!["svc.cluster.local".to_owned()], "Kubernetes' default"))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct KubeletConfiguration {
+    cluster_domain: Option<String>,
+}
+
+fn kubelet_domain(observed: &Observed) -> Option<String> {
+    let text = observed.sources.get(&Source::KubeletConfig)?.get("kubelet")?;
+    let config: KubeletConfiguration = serde_saphyr::from_str(text).ok()?;
+    config.cluster_domain
+}
+
+/// The first zone of CoreDNS' plugin `kubernetes` that is none of addresses.
+fn corefile_domain(observed: &Observed) -> Option<String> {
+    let text = observed.sources.get(&Source::CoreDns)?.get("Corefile")?;
+    let mut zones = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        (words.next()? == "kubernetes").then_some(words)
+    });
+    let mut zones = zones.next()?.take_while(|w| !w.starts_with(['{', '#']));
+    zones.find(|z| !z.ends_with(".arpa")).map(str::to_owned)
+}
+
 /// Kind and name of a source, as a user would ask kubectl for it.
 pub const fn describe(source: Source) -> &'static str {
     match source {
@@ -161,6 +202,8 @@ pub const fn describe(source: Source) -> &'static str {
         Source::Rke2Dns => "Service kube-system/rke2-coredns-rke2-coredns",
         Source::CalicoConfig => "ConfigMap kube-system/calico-config",
         Source::AmazonVpcCni => "ConfigMap kube-system/amazon-vpc-cni",
+        Source::KubeletConfig => "ConfigMap kube-system/kubelet-config",
+        Source::CoreDns => "ConfigMap kube-system/coredns",
     }
 }
 
@@ -256,6 +299,70 @@ mod tests {
             service_cidrs(&network(), &observed).unwrap().value,
             ["10.97.0.0/16"]
         );
+    }
+
+    /// Each source beats those after it; what cannot be a domain is not taken.
+    #[test]
+    fn dns_search_by_rank() {
+        let ranked = [
+            (
+                Source::CoreDns,
+                "Corefile",
+                ".:53 {\n    errors\n    kubernetes Core.example. in-addr.arpa {\n    }\n}",
+                "core.example",
+            ),
+            (
+                Source::CoreDns,
+                "Corefile",
+                ".:53 {\n  kubernetes 10.in-addr.arpa c2.example in-addr.arpa\n}",
+                "c2.example",
+            ),
+            (
+                Source::CoreDns,
+                "Corefile",
+                ".:53 {\n  kubernetes {\n  }\n}",
+                "cluster.local",
+            ),
+            (
+                Source::CoreDns,
+                "Corefile",
+                ".:53 {\n  kubernetes a_b.example {\n  }\n}",
+                "cluster.local",
+            ),
+            (
+                Source::KubeletConfig,
+                "kubelet",
+                "kind: KubeletConfiguration\nclusterDomain: let.example",
+                "let.example",
+            ),
+            (
+                Source::KubeletConfig,
+                "kubelet",
+                "clusterDomain: ''",
+                "cluster.local",
+            ),
+            (
+                Source::KubeadmConfig,
+                "ClusterConfiguration",
+                "networking: {dnsDomain: adm.example}",
+                "adm.example",
+            ),
+        ];
+        let mut observed = Observed::default();
+        let search = |observed: &Observed| dns_search(&network(), observed).value;
+        assert_eq!(search(&observed), ["svc.cluster.local"]);
+        for (source, key, text, domain) in ranked {
+            observed.sources.insert(source, facts(&[(key, text)]));
+            assert_eq!(search(&observed), [format!("svc.{domain}")], "{text}");
+        }
+        observed
+            .sources
+            .insert(Source::CoreDns, facts(&[("Corefile", "kubernetes core.example")]));
+        observed.sources.insert(
+            Source::KubeletConfig,
+            facts(&[("kubelet", "clusterDomain: let.example")]),
+        );
+        assert_eq!(search(&observed), ["svc.adm.example"]);
     }
 
     #[test]

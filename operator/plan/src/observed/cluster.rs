@@ -26,6 +26,13 @@ pub fn calico_config(object: &Value) -> SourceFacts {
     facts
 }
 
+/// One entry of `data`, where nothing else of it is read.
+pub fn config_map_key(object: &Value, key: &str) -> SourceFacts {
+    let mut facts = config_map(object);
+    facts.retain(|name, _| name == key);
+    facts
+}
+
 /// `clusterIP` of a Service.
 pub fn service(object: &Value) -> SourceFacts {
     one("clusterIP", text(object, "/spec/clusterIP"))

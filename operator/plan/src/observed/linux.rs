@@ -14,7 +14,7 @@ pub struct LinuxNodeFacts {
     pub labels: Labels,
     pub provider_id: String,
     pub kubelet_version: String,
-    /// Pods may be scheduled on it.
+    /// Pods may be scheduled on it: see [`schedulable`].
     pub schedulable: bool,
     pub control_plane: bool,
     pub internal_ip: Option<Ipv4Addr>,
@@ -46,7 +46,7 @@ impl LinuxNodeFacts {
                 .collect(),
             provider_id: text(node, "/spec/providerID").to_owned(),
             kubelet_version: text(node, "/status/nodeInfo/kubeletVersion").to_owned(),
-            schedulable: !flag(node, "/spec/unschedulable"),
+            schedulable: schedulable(node),
             control_plane: labels().any(|(name, _)| name == "node-role.kubernetes.io/control-plane"),
             internal_ip: internal_ip(node),
             pod_cidr: pod_cidr(node),
@@ -56,6 +56,15 @@ impl LinuxNodeFacts {
             flannel_vni: super::flannel::announced_vni(node),
         }
     }
+}
+
+/// Does the node take pods, as tigera/operator counts them for Typha? A virtual node of AKS is no machine
+/// (`pkg/controller/typhaautoscaler/typhaautoscaler.go`, `nodeCounts`).
+pub fn schedulable(node: &Value) -> bool {
+    let label = |name: &str| node.pointer("/metadata/labels").and_then(|l| l.get(name));
+    let kubelet = label("type").is_some_and(|type_| type_ == "virtual-kubelet");
+    let virtual_node = kubelet && label("kubernetes.azure.com/cluster").is_some();
+    !flag(node, "/spec/unschedulable") && !virtual_node
 }
 
 /// First IPv4 address of type `InternalIP`.

@@ -83,8 +83,8 @@ pub struct Observed {
     /// Objects inputs are read from.
     pub sources: BTreeMap<Source, SourceFacts>,
     pub installation: Option<InstallationFacts>,
-    /// TigeraStatus `calico-windows`.
-    pub tigera_status: Option<TigeraStatusFacts>,
+    /// TigeraStatuses `calico` and `calico-windows`, by name.
+    pub tigera_statuses: BTreeMap<String, TigeraStatusFacts>,
     pub calico: CalicoFacts,
     pub bgp: BgpFacts,
     /// Deployments `calico-typha`, by namespace.
@@ -133,6 +133,10 @@ pub enum Source {
     CalicoConfig,
     /// ConfigMap `kube-system/amazon-vpc-cni`.
     AmazonVpcCni,
+    /// ConfigMap `kube-system/kubelet-config`, which kubeadm writes.
+    KubeletConfig,
+    /// ConfigMap `kube-system/coredns`.
+    CoreDns,
 }
 
 /// Calico as found.

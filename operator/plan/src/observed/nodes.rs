@@ -14,7 +14,7 @@ use super::labels::Labels;
 use super::linux;
 use super::proxy_args;
 use super::spread;
-use super::{flag, items, text, time};
+use super::{items, text, time};
 use crate::version::Version;
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -193,7 +193,7 @@ impl NodeFacts {
             boot_id: text(node, "/status/nodeInfo/bootID").to_owned(),
             rebooted: said.as_ref().filter(|s| recovering(s)).and_then(|s| s.since),
             max_pods: text(node, "/status/allocatable/pods").parse().ok(),
-            schedulable: !flag(node, "/spec/unschedulable"),
+            schedulable: super::linux::schedulable(node),
             internal_ip: linux::internal_ip(node),
             pod_cidr: linux::pod_cidr(node),
             vpc_addresses: node

@@ -22,6 +22,14 @@ pub enum Support {
     Refused,
 }
 
+/// Platforms that are machines and a network, on which any distribution may run.
+pub const CLOUDS: [Platform; 4] = [
+    Platform::Aws,
+    Platform::Gce,
+    Platform::Azure,
+    Platform::DigitalOcean,
+];
+
 /// Tigera's documentation, "Limitations and known issues" of Calico for Windows.
 pub const LIMITATIONS: &str =
     "https://docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico/limitations";

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use wn_api::spec::Platform;
 
+use super::behaviour::CLOUDS;
 use super::name;
 use crate::observed::{Labels, Observed};
 
@@ -160,4 +161,20 @@ pub fn detect(observed: &Observed) -> Option<Found> {
         platform: winner.1,
         source,
     })
+}
+
+/// The cloud whose machines most nodes are; of a tie the first of `SIGNS`.
+pub fn cloud(observed: &Observed) -> Option<Platform> {
+    let windows = observed.nodes.values().map(|n| n.provider_id.as_str());
+    let linux = observed.linux.values().map(|n| n.provider_id.as_str());
+    let machines: Vec<_> = windows.chain(linux).collect();
+    let signs = SIGNS
+        .iter()
+        .filter(|(place, _, platform)| *place == Place::Machine && CLOUDS.contains(platform));
+    let counts = signs.map(|(_, mark, platform)| {
+        let nodes = machines.iter().filter(|m| m.starts_with(mark));
+        (nodes.count(), *platform)
+    });
+    let best = counts.rev().max_by_key(|(nodes, _)| *nodes)?;
+    (best.0 > 0).then_some(best.1)
 }

@@ -63,6 +63,16 @@ pub fn of(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Found> {
     }
 }
 
+/// The cloud that nodes are machines of, whatever distribution runs on them: the spec's word, or what `providerID` says.
+/// `None` where they are machines of one's own, or no cloud that is known.
+pub fn cloud(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Platform> {
+    match spec.platform.type_ {
+        Some(Platform::OnPremises) => None,
+        Some(given) if behaviour::CLOUDS.contains(&given) => Some(given),
+        _ => detect::cloud(observed),
+    }
+}
+
 fn refusal(spec: &WindowsNodeConfigSpec, found: Option<&Found>) -> Option<Finding> {
     let found = found?;
     let objection = objection(found.platform, spec.network.type_)?;

@@ -26,7 +26,7 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table)
         platform(plan),
         linux(plan),
         inputs(plan),
-        calico(plan, applied),
+        calico(observed, plan, applied),
         network(plan, applied),
         run(&plan.network_agent, App::NetworkAgent),
         run(&plan.agent, App::NodeAgent),
@@ -133,7 +133,7 @@ fn inputs(plan: &Plan) -> Condition {
     findings(&plan.inputs.findings).unwrap_or_else(|| Condition::yes(Reason::AsExpected, "see status.inputs"))
 }
 
-fn calico(plan: &Plan, applied: &Applied) -> Condition {
+fn calico(observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
     if let Some(failed) = failed(applied, Part::Calico) {
         return failed;
     }
@@ -143,7 +143,15 @@ fn calico(plan: &Plan, applied: &Applied) -> Condition {
             "Calico does not network Windows nodes here: its configuration is not looked at",
         );
     }
-    findings(&plan.calico.findings)
+    let refused = crate::tigera::refused(observed);
+    if let Some(mut found) = findings(&plan.calico.findings) {
+        if let Some(refused) = refused.filter(|r| !found.message.contains(r.as_str())) {
+            found.message = format!("{}; {refused}", found.message);
+        }
+        return found;
+    }
+    refused
+        .map(|refused| Condition::no(Reason::OperatorDegraded, refused))
         .or_else(|| observing(plan, |kind| ConfigKind::OF_CALICO.contains(&kind)))
         .unwrap_or_else(|| {
             Condition::yes(
@@ -155,7 +163,12 @@ fn calico(plan: &Plan, applied: &Applied) -> Condition {
 
 fn failed(applied: &Applied, part: Part) -> Option<Condition> {
     let failure = applied.failure.as_ref().filter(|f| f.part == part)?;
-    Some(Condition::no(Reason::ApplyFailed, failure.message.clone()))
+    let reason = if failure.forbidden {
+        Reason::Forbidden
+    } else {
+        Reason::ApplyFailed
+    };
+    Some(Condition::no(reason, failure.message.clone()))
 }
 
 /// The first finding's reason, and at most three messages: enough to act on, and bounded.
@@ -270,9 +283,15 @@ fn node_condition(nodes: &Table) -> Condition {
     Condition::no(Reason::NodesNotReady, format!("{message}; see status.nodes"))
 }
 
-/// The first concern that is not met says why: they are in the order of cause and consequence.
+/// The first concern that is not met: they are in the order of cause and consequence. What the API server forbids comes
+/// before them, because nothing planned after it was tried.
+fn cause(concerns: &[Condition], which: impl Fn(&Condition) -> bool) -> Option<&Condition> {
+    let forbidden = concerns.iter().find(|c| c.reason == Reason::Forbidden);
+    forbidden.or_else(|| concerns.iter().find(|c| !c.is_true() && which(c)))
+}
+
 fn ready(concerns: &[Condition]) -> Condition {
-    match concerns.iter().find(|c| !c.is_true()) {
+    match cause(concerns, |_| true) {
         Some(concern) => Condition::no(concern.reason, concern.message.clone()),
         None if concerns.iter().any(|c| c.reason == Reason::NoWindowsNodes) => Condition::yes(
             Reason::NoWindowsNodes,
@@ -284,7 +303,7 @@ fn ready(concerns: &[Condition]) -> Condition {
 
 /// Stalled in kstatus' sense: no progress until a person does something.
 fn stalled(concerns: &[Condition]) -> Condition {
-    match concerns.iter().find(|c| !c.is_true() && needs_a_person(c.reason)) {
+    match cause(concerns, |c| needs_a_person(c.reason)) {
         Some(concern) => Condition::yes(concern.reason, concern.message.clone()),
         None => Condition::no(Reason::AsExpected, "nothing waits for a person"),
     }
@@ -293,7 +312,8 @@ fn stalled(concerns: &[Condition]) -> Condition {
 const fn needs_a_person(reason: Reason) -> bool {
     matches!(
         reason,
-        Reason::InputMissing
+        Reason::Forbidden
+            | Reason::InputMissing
             | Reason::InputInvalid
             | Reason::ReadForbidden
             | Reason::CalicoVersionUnsupported

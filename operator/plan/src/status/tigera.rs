@@ -16,11 +16,16 @@ pub fn agent(by: &str, observed: &Observed, plan: &Plan) -> Condition {
     );
     let place = format!("{}/{}", key.0, key.1);
     let daemon_set = observed.daemon_sets.get(&key).filter(|d| !d.ours);
-    let status = observed.tigera_status.as_ref();
-    let said = status.map(|s| format!("; TigeraStatus {} is {s}", tigera::WINDOWS_STATUS));
-    let said = said.unwrap_or_default();
+    let status = |name: &str| observed.tigera_statuses.get(name);
+    let degraded = |name: &str| status(name).is_some_and(|s| s.is("Degraded"));
+    // Of Calico as a whole only trouble is worth a word.
+    let names = [tigera::WINDOWS_STATUS, tigera::STATUS].into_iter();
+    let said: String = names
+        .filter(|name| *name == tigera::WINDOWS_STATUS || degraded(name))
+        .filter_map(|name| Some(format!("; TigeraStatus {name} is {}", status(name)?)))
+        .collect();
     let needs = needs(&plan.tigera.unmet);
-    if status.is_some_and(|s| s.is("Degraded")) {
+    if degraded(tigera::WINDOWS_STATUS) || crate::tigera::refused(observed).is_some() {
         return Condition::no(
             Reason::OperatorDegraded,
             format!("not ours to run: {by}{said}{needs}"),

@@ -74,7 +74,8 @@ fn cidr(pool: &Value) -> Option<&str> {
     pool.get("cidr")?.as_str()
 }
 
-/// All that were found, after those that are there: a range of IPv6 in the list is none of ours.
+/// The stored list with what was found: a stored range that covers one that was found stays as it is, one that is part of
+/// one that was found gives way to it. A range of IPv6 in the list is none of ours.
 fn service_cidrs(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
@@ -84,7 +85,14 @@ fn service_cidrs(
     let stored = installation.spec.get(SERVICE_CIDRS).and_then(Value::as_array);
     let mut list = stored.cloned().unwrap_or_default();
     for cidr in found {
-        if !list.iter().any(|known| *known == cidr) {
+        let net: Option<Ipv4Net> = cidr.parse().ok();
+        let of = |value: &Value| value.as_str()?.parse::<Ipv4Net>().ok();
+        let covers = |wide: Option<Ipv4Net>, narrow: Option<Ipv4Net>| {
+            wide.zip(narrow)
+                .is_some_and(|(wide, narrow)| wide.contains(&narrow))
+        };
+        if !list.iter().any(|known| covers(of(known), net)) {
+            list.retain(|known| !covers(net, of(known)));
             list.push(json!(cidr));
         }
     }

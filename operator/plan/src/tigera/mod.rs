@@ -6,11 +6,13 @@
 
 mod fields;
 mod spelling;
+mod trouble;
 mod turn;
 mod unmet;
 
 pub use fields::{differing, encapsulations, mismatch, patch, prepared, switch};
 pub use spelling::{keep_pools, nested, take_defaults_along};
+pub use trouble::{left_behind, pools_to_come, refused, runs_on, stray_folders};
 pub use turn::{Turn, being_given_back, installation_object, is_theirs, note, ours_present, overlap, turn};
 pub use unmet::unmet;
 

@@ -32,10 +32,14 @@ pub fn nested(fields: Map<String, Value>, stored: &CalicoObject) -> Map<String, 
 pub fn take_defaults_along(fields: &mut Map<String, Value>, stored: &CalicoObject) {
     let off = fields.get(WINDOWS_DATAPLANE).is_some_and(|v| v != "HNS");
     let owners = stored.owners.get(WINDOWS_NODES).map_or(&[][..], Vec::as_slice);
-    let filled_in = |o: &FieldOwner| !o.applied && TIGERA_OPERATOR_MANAGERS.contains(&o.manager.as_str());
     if off && !owners.is_empty() && owners.iter().all(filled_in) {
         fields.insert(WINDOWS_NODES.to_owned(), Value::Null);
     }
+}
+
+/// Is it tigera/operator's own default?
+pub fn filled_in(owner: &FieldOwner) -> bool {
+    !owner.applied && TIGERA_OPERATOR_MANAGERS.contains(&owner.manager.as_str())
 }
 
 /// The list of pools is one field to the API server, and what an apply leaves out it removes: while it is ours, it is

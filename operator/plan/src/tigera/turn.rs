@@ -73,12 +73,12 @@ fn applies(spec: &WindowsNodeConfigSpec) -> bool {
     networking || spec.network.type_ == NetworkType::CloudProvider
 }
 
-fn hns(observed: &Observed) -> bool {
+pub(super) fn hns(observed: &Observed) -> bool {
     observed.installation.as_ref().is_some_and(|i| i.windows_hns)
 }
 
 /// Did we switch theirs on, so that switching it off again is ours?
-fn set_by_us(observed: &Observed, installation: &CalicoObject) -> bool {
+pub(super) fn set_by_us(observed: &Observed, installation: &CalicoObject) -> bool {
     let Some(original) = original(observed) else {
         return false;
     };
@@ -173,7 +173,8 @@ pub fn overlap(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Find
 
 const MANAGED_BESIDE_HNS: &str = "Installation default has spec.calicoNetwork.windowsDataplane HNS, so tigera/operator runs the agent \
      on Windows nodes, and spec.nodeAgent.management is Managed: two agents on one node delete each other's HNS networks, so ours does \
-     not run; set windowsDataplane to Disabled and delete DaemonSet calico-system/calico-node-windows, or set management to Auto";
+     not run; set windowsDataplane to Disabled, remove spec.windowsNodes and delete DaemonSet calico-system/calico-node-windows, or set \
+     management to Auto";
 const LEFT_BEHIND: &str = "tigera/operator does not remove its DaemonSet calico-system/calico-node-windows when windowsDataplane is \
      switched off, and two agents on one node delete each other's HNS networks: `kubectl delete daemonset -n calico-system \
      calico-node-windows`; ours is made when its last pod is gone";

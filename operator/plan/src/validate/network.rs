@@ -7,7 +7,7 @@ use wn_api::spec::{
 };
 
 use super::Violation;
-use crate::inputs::{cluster_ip, is_cidr_v4, is_ip};
+use crate::inputs::{cluster_ip, is_cidr_v4, is_domain, is_ip};
 use crate::observed::Observed;
 
 pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Violation> {
@@ -19,6 +19,9 @@ pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Viol
     found.extend(spec.calico.vxlan.iter().flat_map(vxlan));
     if network.type_ != NetworkType::CalicoVxlan {
         found.extend(no_vxlan(spec.calico.vxlan.is_some(), &spec.node_agent));
+    }
+    if !matches!(network.type_, NetworkType::CalicoVxlan | NetworkType::CalicoBgp) {
+        found.extend(no_cni_plugin(&spec.node_agent));
     }
     if network.ipam == Ipam::HostLocal && network.type_ != NetworkType::CalicoBgp {
         found.push(Violation::new(
@@ -158,14 +161,6 @@ fn cluster_dns(dns: &ClusterDns) -> Vec<Violation> {
     servers.chain(search).collect()
 }
 
-fn is_domain(text: &str) -> bool {
-    let label = |l: &str| {
-        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        (1..=63).contains(&l.len()) && l.chars().all(inner) && !l.starts_with('-') && !l.ends_with('-')
-    };
-    text.split('.').all(label)
-}
-
 fn vxlan(vxlan: &Vxlan) -> Vec<Violation> {
     let mut found = Vec::new();
     if let Some(vni) = vxlan.vni.filter(|v| !(MIN_VXLAN_VNI..=MAX_VXLAN_VNI).contains(v)) {
@@ -197,6 +192,25 @@ fn no_vxlan(settings: bool, agent: &NodeAgent) -> Vec<Violation> {
         Violation::new(
             path,
             "is for network type CalicoVXLAN: remove it, or set spec.network.type to CalicoVXLAN",
+        )
+    })
+    .collect()
+}
+
+/// Settings of Calico's CNI plugin, which only networks where Calico does.
+fn no_cni_plugin(agent: &NodeAgent) -> Vec<Violation> {
+    let fields = [
+        (agent.use_single_network, "spec.nodeAgent.useSingleNetwork"),
+        (
+            agent.disable_host_subnet_nat_exclusion,
+            "spec.nodeAgent.disableHostSubnetNATExclusion",
+        ),
+    ];
+    let set = fields.into_iter().filter(|(value, _)| value.is_some());
+    set.map(|(_, path)| {
+        Violation::new(
+            path,
+            "is for network types CalicoVXLAN and CalicoBGP, with which Calico's CNI plugin makes pods' networks: remove it",
         )
     })
     .collect()

@@ -5,15 +5,27 @@
 mod cluster;
 mod pass;
 mod server;
+mod tigera;
 
+use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence};
 use wn_api::spec::NetworkType;
 use wn_plan::workload::Surroundings;
 
 pub use cluster::*;
 pub use pass::{findings, lines, pod, set_up};
 pub use server::Store;
+pub use tigera::*;
 
-pub const NETWORKS: [NetworkType; 2] = [NetworkType::CalicoVxlan, NetworkType::CalicoBgp];
+/// Failures are kept beside the test's source, as regression cases that are tried first from then on.
+pub fn kept() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
+    }
+}
+
+/// Those that Calico networks.
+pub const CALICO_NETWORKS: [NetworkType; 2] = [NetworkType::CalicoVxlan, NetworkType::CalicoBgp];
 
 pub fn around(network: NetworkType) -> Surroundings {
     Surroundings {

@@ -68,6 +68,7 @@ fn fail(context: &Context, applied: &mut Applied, part: Part, error: &Error) {
     context.metrics.apply_error(error);
     applied.failure = Some(Failure {
         part,
+        forbidden: error.is_forbidden(),
         message: error.to_string(),
     });
 }
@@ -88,7 +89,15 @@ async fn parts(
     applied: &mut Applied,
     now: Timestamp,
 ) -> Result<(), (Part, Error)> {
-    for write in &plan.calico.writes {
+    // tigera/operator refuses an Installation with Windows, and all of Calico with it, until this is there.
+    let endpoint = match &plan.services_endpoint {
+        Some(config_map) => objects::create_services_endpoint(context, config_map)
+            .await
+            .map_err(|e| (Part::NodeAgent, e)),
+        None => Ok(()),
+    };
+    let writes = plan.calico.writes.iter();
+    for write in writes.filter(|w| endpoint.is_ok() || w.kind != ConfigKind::Installation) {
         store::write(context, write)
             .await
             .map_err(|e| (part(write.kind), e))?;
@@ -118,10 +127,5 @@ async fn parts(
             .await
             .map_err(|e| (objects::part(&object.name), e))?;
     }
-    if let Some(config_map) = &plan.services_endpoint {
-        objects::create_services_endpoint(context, config_map)
-            .await
-            .map_err(|e| (Part::NodeAgent, e))?;
-    }
-    Ok(())
+    endpoint
 }

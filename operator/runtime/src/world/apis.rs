@@ -176,7 +176,6 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::Source(source) => one(source_place(source).1),
         Topic::Definition(i) => one(super::topic::DEFINITIONS[i]),
         Topic::Installation => one(tigera::INSTALLATION),
-        Topic::TigeraStatus => one(tigera::WINDOWS_STATUS),
         Topic::ClusterInformation | Topic::BgpConfiguration | Topic::KubeControllers => {
             one(wn_api::calico::DEFAULT)
         }
@@ -193,6 +192,7 @@ pub fn selection(topic: Topic) -> watcher::Config {
         | Topic::BgpPeers
         | Topic::Reservations
         | Topic::HostEndpoints
+        | Topic::TigeraStatus
         | Topic::Etcd
         | Topic::Announced => all,
     }
@@ -205,6 +205,8 @@ fn source_resource(source: Source) -> (&'static str, &'static str, &'static str,
         | Source::KubeadmConfig
         | Source::ClusterInfo
         | Source::CalicoConfig
+        | Source::KubeletConfig
+        | Source::CoreDns
         | Source::AmazonVpcCni => ("", "v1", "ConfigMap", "configmaps"),
         Source::KubernetesEndpoints => ("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
         Source::ServiceCidr => ("networking.k8s.io", "v1", "ServiceCIDR", "servicecidrs"),
@@ -228,5 +230,7 @@ const fn source_place(source: Source) -> (Option<&'static str>, &'static str) {
         Source::Rke2Dns => (Some("kube-system"), "rke2-coredns-rke2-coredns"),
         Source::CalicoConfig => (Some("kube-system"), "calico-config"),
         Source::AmazonVpcCni => (Some("kube-system"), names::eks::CONFIG_MAP),
+        Source::KubeletConfig => (Some("kube-system"), "kubelet-config"),
+        Source::CoreDns => (Some("kube-system"), "coredns"),
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tracing::warn;
 use wn_api::calico::ConfigKind;
-use wn_api::names::{self, labels};
+use wn_api::names::{self, labels, tigera};
 use wn_plan::observed::{
     AffinityFacts, Announced, App, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config,
     DaemonSetFacts, Filed, InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed,
@@ -188,7 +188,15 @@ pub fn take(topic: Topic, observed: &mut Observed, key: &Key, object: Option<&Va
             let fields = object.map(|o| CalicoObject::read(kind, o));
             set(&mut observed.calico.objects, (kind, name), fields) || facts
         }
-        Topic::TigeraStatus => replace(&mut observed.tigera_status, object.map(TigeraStatusFacts::read)),
+        // Of the others nothing is read.
+        Topic::TigeraStatus => {
+            [tigera::STATUS, tigera::WINDOWS_STATUS].contains(&name.as_str())
+                && set(
+                    &mut observed.tigera_statuses,
+                    name,
+                    object.map(TigeraStatusFacts::read),
+                )
+        }
         Topic::Migrations => set(
             &mut observed.calico.migrations,
             name,
@@ -427,6 +435,8 @@ fn source_facts(source: Source, object: &Value) -> SourceFacts {
         | Source::ClusterInfo
         | Source::AmazonVpcCni => cluster::config_map(object),
         Source::CalicoConfig => cluster::calico_config(object),
+        Source::KubeletConfig => cluster::config_map_key(object, "kubelet"),
+        Source::CoreDns => cluster::config_map_key(object, "Corefile"),
         Source::KubernetesEndpoints => cluster::endpoint_slice(object),
         Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {
             cluster::service(object)

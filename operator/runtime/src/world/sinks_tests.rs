@@ -55,6 +55,8 @@ fn an_installation_is_taken_in_and_out() {
     assert!(take(Topic::Installation, &mut observed, &key, None).plan);
     assert!(observed.installation.is_none() && observed.calico.objects.is_empty());
 
+    let other = (String::new(), "apiserver".to_owned());
+    assert!(!take(Topic::TigeraStatus, &mut observed, &other, Some(&json!({}))).plan);
     let key = (String::new(), "calico-windows".to_owned());
     let status = |at: &str| {
         json!({"status": {"conditions": [

@@ -18,7 +18,7 @@ pub enum Topic {
     /// A CustomResourceDefinition, by its place in `DEFINITIONS`.
     Definition(usize),
     Installation,
-    /// TigeraStatus `calico-windows`.
+    /// TigeraStatuses.
     TigeraStatus,
     Migrations,
     Calico(ConfigKind),
@@ -88,7 +88,7 @@ pub const DEFINITIONS: [&str; 5] = [
     TIGERA_STATUSES,
 ];
 
-pub const SOURCES: [Source; 11] = [
+pub const SOURCES: [Source; 13] = [
     Source::ServicesEndpoint,
     Source::KubeProxyConfig,
     Source::KubeadmConfig,
@@ -100,4 +100,6 @@ pub const SOURCES: [Source; 11] = [
     Source::OpenShiftDns,
     Source::Rke2Dns,
     Source::CalicoConfig,
+    Source::KubeletConfig,
+    Source::CoreDns,
 ];

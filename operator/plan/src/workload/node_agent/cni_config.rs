@@ -48,8 +48,8 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
         "name": "Calico",
         "type": "calico",
         "mode": backend(around.calico),
-        // HNS networks cannot be told apart by pool: one network for all of them.
-        "windows_use_single_network": true,
+        // kube-proxy knows one HNS network only.
+        "windows_use_single_network": spec.use_single_network.unwrap_or(true),
         // Quoted so that the template is JSON; the installer replaces the quotes too, by the build's ability.
         "windows_loopback_DSR": "__DSR_SUPPORT__",
         // 0 lets HNS choose.
@@ -68,6 +68,9 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
         "log_level": log_level(spec.log_level.unwrap_or_default()),
         "log_file_path": "c:/var/log/calico/cni/cni.log",
     });
+    if spec.disable_host_subnet_nat_exclusion == Some(true) {
+        plugin["windows_disable_host_subnet_nat_exclusion"] = json!(true);
+    }
     if around.network == NetworkType::CalicoVxlan {
         plugin["vxlan_mac_prefix"] = json!(spec.vxlan_mac_prefix.as_deref().unwrap_or(MAC_PREFIX));
         plugin["vxlan_vni"] = json!(around.vni);
