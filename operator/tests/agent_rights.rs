@@ -4,6 +4,8 @@
 //! a larger recording, `calico-agent/requests.json` in the directory of shared fixtures, which is not part of this repository;
 //! where that is at hand, `UPDATE_RECORD=1 cargo test -p windows-node-operator --test agent_rights` writes the extract anew.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
