@@ -135,6 +135,11 @@ fn pods_are_read_as_a_whole_one_is() {
     let terms = json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["win-1"]}]}]);
     let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}});
     same::<Pods>(&pod(json!({"affinity": affinity, "containers": containers})));
+    let containers = json!([{"name": "node", "env": [{"name": "VXLAN_VNI", "value": "4097"}]}]);
+    let mut agent = pod(json!({"nodeName": "win-0", "containers": containers}));
+    agent["metadata"]["labels"]["k8s-app"] = json!("calico-node-windows");
+    let fact = seen::<Pods>(&agent).fact;
+    assert!(matches!(fact, Fact::Pod(Some(pod)) if pod.vni == Some(4097)));
 }
 
 #[test]
