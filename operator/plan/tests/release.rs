@@ -105,9 +105,10 @@ fn cluster(case: &Case) -> Cluster {
 fn release_of_the_agent(#[case] case: Case, #[case] expected: &str) {
     let plan = cluster(&case).plan();
     assert_eq!(plan.agent.blocked, None);
-    assert_eq!(plan.agent.version.unwrap().to_string(), expected);
+    let agent = plan.agent.daemon_sets.first().unwrap();
+    assert_eq!(agent.version.as_ref().unwrap().to_string(), expected);
     let tag = case.pinned.unwrap_or(expected);
-    let image = plan.agent.image.unwrap();
+    let image = agent.image.as_ref().unwrap();
     assert!(image.ends_with(&format!(":{tag}")), "{image}");
 }
 

@@ -358,7 +358,7 @@ fn kube_proxys_service_stays_where_it_is_not_ours(
     #[case] ours: bool,
     #[case] expected: &[&str],
 ) {
-    for network in NETWORKS {
+    for network in CALICO_NETWORKS {
         let mut around = around(network);
         around.kube_proxy_is_ours = ours;
         let version = version.parse().unwrap();
@@ -376,7 +376,7 @@ fn kube_proxys_service_stays_where_it_is_not_ours(
 /// A hook runs whenever its container is stopped: the one that a probe restarts must not take the node's network down.
 #[test]
 fn a_restart_of_felix_leaves_the_node_alone() {
-    for network in NETWORKS {
+    for network in CALICO_NETWORKS {
         for minor in CALICO_MINORS {
             let workload = agent(&Version::new(3, minor, 0), CalicoApi::V1, network);
             let hooks: Vec<_> = pod(&workload.daemon_set)

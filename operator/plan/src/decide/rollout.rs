@@ -15,7 +15,6 @@ use crate::release::{self, Release};
 use crate::standing;
 use crate::tigera;
 use crate::typha;
-use crate::version::Version;
 use crate::workload::{self, Surroundings, Workload};
 
 pub fn agent(

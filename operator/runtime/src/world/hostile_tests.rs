@@ -187,7 +187,8 @@ fn pass(observed: &Observed, config: &WindowsNodeConfig, now: Timestamp) {
     for (name, facts) in &observed.nodes {
         let judged = table.judge(name, observed, &setting, now);
         if let Some(verdict) = &judged.verdict {
-            let _ = marks(config.spec.readiness.taint, facts, verdict, now);
+            let label = setting.label(facts);
+            let _ = marks(config.spec.readiness.taint, label, facts, verdict, now);
         }
     }
     let nodes = status::Nodes {
