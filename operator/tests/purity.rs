@@ -8,8 +8,6 @@ fn tree(arguments: &[&str]) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--prefix", "none", "--format", "{p}"])
         .args(arguments)
-        // A cargo configuration that unifies features across the workspace has every crate depend on what one of them needs.
-        .env("CARGO_RESOLVER_FEATURE_UNIFICATION", "selected")
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");

@@ -101,7 +101,8 @@ fn restore_object(
         to.writes.push(deletion(kind, name, fields, object));
         return;
     }
-    if created {
+    // Its schema requires the field, so it cannot be taken back alone.
+    if created && kind == ConfigKind::IpamConfiguration {
         let writers = object.foreign_writers.join(", ");
         to.left.push(format!(
             "{} {name}: the operator created it, but {writers} wrote to it since; delete it if nothing needs it",
