@@ -73,6 +73,10 @@ impl State {
             Kind::Namespace | Kind::SdnRoute => {}
         }
         self.last += 1;
+        if kind == Kind::Endpoint && object["MacAddress"].as_str().unwrap_or_default().is_empty() {
+            // Out of the network's pool.
+            object["MacAddress"] = json!(format!("00-15-5D-7A-9D-{:02X}", self.last % 256));
+        }
         let id = format!("{:08x}-0000-4000-8000-{:012x}", kind as u32 + 1, self.last);
         object["ID"] = json!(id);
         self.objects.insert((kind, id.clone()), object);

@@ -34,6 +34,20 @@ fn local_endpoints_take_a_free_address_of_the_network() {
 }
 
 #[test]
+fn an_endpoint_without_a_mac_address_gets_one() {
+    let (mut state, network) = bridge();
+    let mut mac = |object: Value| {
+        let id = state.create(Kind::Endpoint, object).unwrap();
+        state.get(Kind::Endpoint, &id).unwrap()["MacAddress"].clone()
+    };
+    let given = mac(endpoint(&network, "10.244.1.5", 0));
+    assert!(given.as_str().unwrap().starts_with("00-15-5D-"), "{given}");
+    let mut own = endpoint(&network, "10.244.1.6", 0);
+    own["MacAddress"] = json!("0E-2A-0a-f4-01-06");
+    assert_eq!(mac(own), "0E-2A-0a-f4-01-06");
+}
+
+#[test]
 fn no_two_load_balancers_with_one_frontend() {
     let (mut state, network) = bridge();
     let endpoint = state

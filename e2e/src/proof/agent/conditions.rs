@@ -26,7 +26,7 @@ enum HnsState {
 pub const CONDITIONS: &[StartCondition] = &[
     with("VNI 4095", |env| set(env, "VXLAN_VNI", "4095")),
     with("VNI empty", |env| set(env, "VXLAN_VNI", "")),
-    with("no Node of that name", |env| set(env, "NODENAME", "nobody")),
+    with("NODENAME of no Node", |env| set(env, "NODENAME", "nobody")),
     with("no known backend", |env| {
         set(env, "CALICO_NETWORKING_BACKEND", "ipip")
     }),

@@ -35,6 +35,8 @@ const CLIENT_IP: &str = "10.99.0.7";
 const POD_IP: &str = "10.245.0.10";
 /// For what Felix does after it was told, on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(90);
+/// For one probe: `timeoutSeconds` of the pod, and what a loaded machine takes.
+const PROBE_LIMIT: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(200);
 
 pub struct Step {
@@ -214,8 +216,11 @@ async fn felix(scene: &mut AgentScene) -> Result<String> {
         .readiness("felix")
         .context("felix has no readiness probe")?;
     let ready = until("Felix is ready", async || {
-        let ended = scene.run("felix", &probe).await?;
-        Ok((ended.code == Some(0)).then_some(()))
+        // One that hangs is a failed one, as to the kubelet.
+        match tokio::time::timeout(PROBE_LIMIT, scene.run("felix", &probe)).await {
+            Ok(ended) => Ok((ended?.code == Some(0)).then_some(())),
+            Err(_) => Ok(None),
+        }
     });
     if let Err(error) = ready.await {
         let log = scene
