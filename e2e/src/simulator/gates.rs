@@ -19,7 +19,11 @@ pub fn refused(gates: &str, minor: u32) -> Verdict {
             None => seen::ends(minor, "a gate without value", Stage::Flags),
             Some("true" | "false") => {
                 let condition = format!("{name}={}", value.unwrap_or_default());
-                seen::ends(minor, &condition, Stage::Flags)
+                if seen::is_recorded(&condition) {
+                    seen::ends(minor, &condition, Stage::Flags)
+                } else {
+                    Ok(())
+                }
             }
             Some(other) => error(format!("invalid value of {name}={other}, err: strconv.ParseBool")),
         }

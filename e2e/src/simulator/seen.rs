@@ -22,15 +22,11 @@ pub enum Stage {
 ///
 /// If no minor was ever recorded under the condition: a name that was mistyped must not pass as a release that works.
 pub fn ends(minor: u32, condition: &str, stage: Stage) -> Verdict {
-    let all: Vec<Seen> = RECORD
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(parse)
-        .collect();
     assert!(
-        all.iter().any(|seen| seen.condition == condition),
+        is_recorded(condition),
         "nothing is recorded of the condition {condition:?}"
     );
+    let all: Vec<Seen> = record().collect();
     let minors = || all.iter().filter_map(minor_of);
     let nearest = minors()
         .filter(|one| *one <= minor)
@@ -43,6 +39,18 @@ pub fn ends(minor: u32, condition: &str, stage: Stage) -> Verdict {
         return Ok(());
     };
     refuse(true, Kind::Exit, termination_message(&seen.message))
+}
+
+/// Was any minor recorded under the condition?
+pub fn is_recorded(condition: &str) -> bool {
+    record().any(|seen| seen.condition == condition)
+}
+
+fn record() -> impl Iterator<Item = Seen> {
+    RECORD
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(parse)
 }
 
 fn minor_of(seen: &Seen) -> Option<u32> {

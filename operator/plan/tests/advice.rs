@@ -167,6 +167,12 @@ fn of_type(network: &str, mut cluster: Cluster) -> Cluster {
     cluster
 }
 
+fn single_network(single: bool) -> Cluster {
+    let mut cluster = quiet();
+    cluster.edit_spec(|s| s.node_agent.use_single_network = Some(single));
+    cluster
+}
+
 fn spread(tolerant: bool, guarded: bool) -> Cluster {
     let mut c = windows_node_with(|n| n.guarded = guarded);
     c.observed
@@ -714,6 +720,15 @@ fn table() -> Vec<Case> {
                 "spec.network.type",
             )],
             vec![of_type("CloudProvider", quiet()), quiet()],
+        ),
+        (
+            "WN1073",
+            vec![(
+                single_network(false),
+                "WindowsNodeConfig default",
+                "spec.nodeAgent.useSingleNetwork",
+            )],
+            vec![single_network(true), quiet()],
         ),
         (
             "WN1090",

@@ -78,7 +78,7 @@ fn what_others_wrote_to_is_left() {
     let restoration = cluster.restore();
     assert_eq!(cluster.field(FELIX, DEFAULT, "bpfEnabled"), true);
     assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), json!(null));
-    assert!(restoration.left.is_empty(), "{:?}", restoration.left);
+    assert_yaml_snapshot!("left_created", restoration.left);
 }
 
 #[test]

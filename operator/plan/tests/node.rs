@@ -823,7 +823,7 @@ fn a_reboot(#[case] rebooted: i64, #[case] now: i64, #[case] state: State, #[cas
 #[case((1, 35, 0), &[R::KubeProxyKnownIssue])]
 #[case((1, 35, 1), &[])]
 #[case((1, 36, 0), &[])]
-#[case((1, 37, 0), &[])]
+#[case::newer_than_the_api_server((1, 37, 0), &[R::KubeProxyVersionSkew])]
 fn known_defects_of_kube_proxy(#[case] (major, minor, patch): (u32, u32, u32), #[case] expected: &[R]) {
     let node = works().pod(App::KubeProxy, |p| {
         p.version = Some(Version::new(major, minor, patch))

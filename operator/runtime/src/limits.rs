@@ -140,7 +140,7 @@ mod tests {
     /// One that stops in the middle of its answer.
     #[tokio::test]
     async fn a_body_that_stops_is_not_waited_for() {
-        use tokio::io::AsyncWriteExt;
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let config = Config::new(
             format!("http://{}", listener.local_addr().unwrap())
@@ -150,6 +150,9 @@ mod tests {
         let _half = tokio::spawn(async move {
             let mut open = Vec::new();
             while let Ok((mut connection, _)) = listener.accept().await {
+                // An answer before the request would be none.
+                let mut request = [0; 16];
+                connection.read_exact(&mut request).await.unwrap();
                 let head = b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{";
                 connection.write_all(head).await.unwrap();
                 open.push(connection);

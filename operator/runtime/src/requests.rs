@@ -179,7 +179,7 @@ async fn a_refused_finalizer_stops_all_writes() {
     let ready = &others[0].body["status"]["conditions"][0];
     assert_eq!(
         (&ready["status"], &ready["reason"]),
-        (&json!("False"), &json!("ApplyFailed"))
+        (&json!("False"), &json!("Forbidden"))
     );
 }
 

@@ -45,6 +45,7 @@ fn server(config: Value, forbidden: &'static [&'static str]) -> (Client, Writes)
                 Method::GET if path == "/version" => {
                     (200, json!({"major": "1", "minor": "33", "gitVersion": "v1.33.4"}))
                 }
+                Method::GET if path.ends_with("/windowsnodeconfigs/default") => (200, config),
                 Method::GET if forbidden.contains(&resource.as_str()) => (403, status(403, "Forbidden")),
                 Method::GET => {
                     let items = if resource == "windowsnodeconfigs" {

@@ -101,14 +101,16 @@ fn restore_object(
         to.writes.push(deletion(kind, name, fields, object));
         return;
     }
-    // Its schema requires the field, so it cannot be taken back alone.
-    if created && kind == ConfigKind::IpamConfiguration {
+    if created {
         let writers = object.foreign_writers.join(", ");
         to.left.push(format!(
             "{} {name}: the operator created it, but {writers} wrote to it since; delete it if nothing needs it",
             kind.as_str()
         ));
-        return;
+        // Its schema requires the field, so that cannot be taken back alone.
+        if kind == ConfigKind::IpamConfiguration {
+            return;
+        }
     }
     let (ours, changed): (Vec<_>, Vec<_>) = fields
         .iter()

@@ -578,6 +578,7 @@ mod tests {
         let text = metrics.text();
         let age = text
             .lines()
+            .filter(|l| l.contains("watch_age"))
             .find_map(|l| l.rsplit_once("{topic=\"Nodes\"} "))
             .unwrap()
             .1;
