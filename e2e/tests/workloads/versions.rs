@@ -182,7 +182,7 @@ async fn a_node_that_cannot_do_dsr_is_in_a_group_of_its_own() -> Result<()> {
         })
         .await?;
     stage.quiet().await?;
-    assert_eq!(proxies_of_old(&stage).await?, [pod.clone()]);
+    assert_eq!(proxies_of_old(&stage).await?, std::slice::from_ref(&pod));
     hold(&stage, &pod, Value::Null).await?;
     runs_on_old(&stage, PROXY).await?;
     daemon_set_until(&stage, NO_DSR_PROXY, "is gone with its last node", Value::is_null).await?;

@@ -80,7 +80,7 @@ mod tests {
         let right = unread("ippools.projectcalico.org", true, false);
         let lacking = unread("deployments.apps", true, true);
         assert_eq!(essential(&[]), None);
-        assert_eq!(essential(&[lacking.clone()]), None);
+        assert_eq!(essential(std::slice::from_ref(&lacking)), None);
         let told = |all: &[Unread]| essential(all).map(|f| f.reason);
         assert_eq!(told(&[fault.clone(), lacking.clone()]), Some(Reason::ReadFailed));
         assert_eq!(told(&[fault, right.clone()]), Some(Reason::ReadForbidden));

@@ -1,6 +1,8 @@
 //! The end of `cargo test --workspace`: what could not run here, and why. Cargo runs the packages by name, and this is the last
 //! one's last test.
 
+#![allow(clippy::print_stdout, reason = "a test without a harness reports on stdout")]
+
 use std::fs;
 use std::path::Path;
 

@@ -112,13 +112,13 @@ mod tests {
     #[test]
     fn the_third_change_within_ten_minutes_is_left() {
         let mut contests = Contests::default();
-        assert_eq!(contests.resting_until(&field(), at(0)), None);
+        assert_eq!(contests.resting_until(field(), at(0)), None);
         contests.repaired(field(), at(0));
-        assert_eq!(contests.resting_until(&field(), at(100)), None);
+        assert_eq!(contests.resting_until(field(), at(100)), None);
         contests.repaired(field(), at(100));
-        assert!(contests.resting_until(&field(), at(600)).is_some());
+        assert!(contests.resting_until(field(), at(600)).is_some());
         assert_eq!(
-            contests.resting_until(&field(), at(601)),
+            contests.resting_until(field(), at(601)),
             None,
             "the first repair is over ten minutes ago"
         );
@@ -131,8 +131,8 @@ mod tests {
         contests.repaired(field(), at(1));
         assert!(contests.give_up(field(), at(2)));
         assert!(!contests.give_up(field(), at(3)), "a running rest is not new");
-        assert!(contests.resting_until(&field(), at(2 + 3599)).is_some());
-        assert_eq!(contests.resting_until(&field(), at(2 + 3600)), None);
+        assert!(contests.resting_until(field(), at(2 + 3599)).is_some());
+        assert_eq!(contests.resting_until(field(), at(2 + 3600)), None);
         contests.reset();
         assert_eq!(contests, Contests::default());
     }

@@ -36,8 +36,8 @@ pub fn dsr_of_rke2(annotation: &str) -> Option<bool> {
     let pairs = words.iter().zip(words.iter().skip(1));
     let given = pairs.filter(|(name, _)| *name == ARGUMENT);
     given
-        .filter_map(|(_, argument)| value(argument.trim_start_matches('-')))
-        .last()
+        .rev()
+        .find_map(|(_, argument)| value(argument.trim_start_matches('-')))
 }
 
 /// The flag's value among such words, the last where it is there twice.
