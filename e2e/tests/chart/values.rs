@@ -245,7 +245,9 @@ fn accounts_of_the_daemon_sets_keep_their_names() -> Result<()> {
             "calico-cni-plugin",
             "kube-proxy-windows",
             "kube-flannel-windows",
-            "static-routes-windows"
+            "static-routes-windows",
+            // The hook before `helm uninstall`.
+            "other-uninstall"
         ]
         .into()
     );
