@@ -38,7 +38,6 @@ pub async fn write(
         calico.remove("originals");
     }
     apply(context, config, managers::STATUS, body).await?;
-    context.metrics.status_written();
     Ok(true)
 }
 
@@ -73,6 +72,7 @@ async fn apply(
         .patch_status(names::SINGLETON, &params, &Patch::Apply(&body))
         .await;
     let stored = stored.map_err(|e| Error::new("status of WindowsNodeConfig default", e))?;
+    context.metrics.status_written();
     if let Ok(value) = serde_json::to_value(&stored) {
         context.world.put(Topic::Config, &value);
     }

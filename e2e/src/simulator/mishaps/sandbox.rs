@@ -62,7 +62,8 @@ fn waiting(name: &str, node: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
+        // kwok leaves it alone (`kwok/stages/pod-ready.yaml`).
+        "metadata": {"name": name, "namespace": "default", "labels": {"k8s-app": "without-sandbox"}},
         "spec": {
             "nodeName": node,
             "terminationGracePeriodSeconds": 0,
