@@ -68,7 +68,7 @@ fn folders_without_windows_are_said(#[case] management: Management) {
     cluster.pass();
     cluster.roll_out();
     let said = trouble(&mut cluster, None);
-    assert_yaml_snapshot!("folders", said);
+    assert_yaml_snapshot!(format!("folders_{management:?}"), said);
 
     // The command does what it says.
     let command = &said[1];

@@ -146,8 +146,8 @@ fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed) -
 fn was_set_before(object: &CalicoObject, id: &FieldId, applied: &Value, observed: &Observed) -> bool {
     let has_our_value = object.spec.get(&id.field) == Some(applied);
     let held = object.held.contains(&id.field) && !object.owners.contains_key(&id.field);
-    let owned = held && (has_our_value || !object.is_part(&id.field));
-    owned || (has_our_value && observed.readable().is_some_and(is_restored))
+    // Another value of ours was given back by the `WindowsNodeConfig` before.
+    has_our_value && (held || observed.readable().is_some_and(is_restored))
 }
 
 fn is_restored(config: &WindowsNodeConfig) -> bool {
