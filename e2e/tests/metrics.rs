@@ -123,6 +123,7 @@ fn names_and_labels(scrape: &Scrape) {
         ("apply_errors_total", &["class"]),
         ("build_info", &["version"]),
         ("drift_repairs_total", &["field", "kind"]),
+        ("loop_age_seconds", &[]),
         ("node_condition_writes_total", &[]),
         ("nodes", &["state"]),
         ("nodes_by_reason", &["reason"]),
@@ -131,6 +132,7 @@ fn names_and_labels(scrape: &Scrape) {
         ("reconcile_duration_seconds_sum", &["kind"]),
         ("status_writes_total", &[]),
         ("watch_age_seconds", &["topic"]),
+        ("watch_restarts_total", &["topic"]),
     ]);
     let found: BTreeMap<&str, Vec<&str>> = scrape
         .0

@@ -313,7 +313,7 @@ pub const ELSEWHERE: &[(Reason, &str)] = &[
     // Of somebody else's kube-proxy; ours has the version of the kubelets.
     (
         Reason::KubeProxyVersionSkew,
-        "workloads: standing::a_foreign_kube_proxy_is_judged_by_its_daemon_set",
+        "standing::a_foreign_kube_proxy_is_judged_by_its_daemon_set",
     ),
     (
         Reason::NotRecovered,
