@@ -53,6 +53,11 @@ pub fn next(
     observed: &Observed,
 ) -> Vec<Original> {
     let wanted = judged.wanted.iter().map(|w| (&w.desired.id, &w.desired.value));
+    // After a deletion that restored, some field has another value than ours: what is ours of the others was given back.
+    let untouched = held.is_empty()
+        && wanted.clone().all(|(id, value)| {
+            object(observed, id).is_none_or(|object| object.spec.get(&id.field) == Some(value))
+        });
     let mut list: Vec<_> = wanted
         .map(|(id, value)| {
             let object = object(observed, id);
@@ -63,7 +68,7 @@ pub fn next(
                     applied: value.clone(),
                     ..known.clone()
                 },
-                None => first(id, value.clone(), held, observed),
+                None => first(id, value.clone(), held, observed, untouched),
             }
         })
         .collect();
@@ -118,7 +123,13 @@ fn lost_race(original: &Original, object: Option<&CalicoObject>) -> bool {
     unseen && object.is_some_and(|o| !o.is_made_by_us(&original.field, &original.applied))
 }
 
-fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed) -> Original {
+fn first(
+    id: &FieldId,
+    applied: Value,
+    held: &[Original],
+    observed: &Observed,
+    untouched: bool,
+) -> Original {
     let object = object(observed, id);
     let of_object = || held.iter().filter(|o| o.kind == id.kind && o.name == id.name);
     // A field that another network type adds to an object that we created is created by us, too.
@@ -126,7 +137,7 @@ fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed) -
     // Nobody else ever wrote to it: an earlier WindowsNodeConfig created it.
     let found_made = object.is_some_and(CalicoObject::is_ours_alone) && of_object().next().is_none();
     let created = object.is_none() || made || found_made;
-    let known = object.filter(|o| !created && !was_set_before(o, id, &applied, observed));
+    let known = object.filter(|o| !created && !(untouched && was_set_before(o, id, observed)));
     Original {
         kind: id.kind,
         name: id.name.clone(),
@@ -140,14 +151,12 @@ fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed) -
     }
 }
 
-/// Was a field without an entry set by an earlier `WindowsNodeConfig`? Managed fields tell. Where there are none (etcd, a
-/// cluster restored from a backup) the present one tells: it was created with our finalizer and without a status, and the
-/// field has our value.
-fn was_set_before(object: &CalicoObject, id: &FieldId, applied: &Value, observed: &Observed) -> bool {
-    let has_our_value = object.spec.get(&id.field) == Some(applied);
+/// Was a field that has our value and no entry set by an earlier `WindowsNodeConfig`? Managed fields tell. Where there are
+/// none (etcd, a cluster restored from a backup) the present one tells: it was created with our finalizer and without a
+/// status.
+fn was_set_before(object: &CalicoObject, id: &FieldId, observed: &Observed) -> bool {
     let held = object.held.contains(&id.field) && !object.owners.contains_key(&id.field);
-    // Another value of ours was given back by the `WindowsNodeConfig` before.
-    has_our_value && (held || observed.readable().is_some_and(is_restored))
+    held || observed.readable().is_some_and(is_restored)
 }
 
 fn is_restored(config: &WindowsNodeConfig) -> bool {
