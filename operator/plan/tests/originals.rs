@@ -8,7 +8,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::{CalicoApi, DEFAULT};
 use wn_api::names::FINALIZER;
-use wn_api::spec::{DeletionPolicy, Policy, UnknownOriginals};
+use wn_api::spec::{DeletionPolicy, NetworkType, Policy, UnknownOriginals};
 use wn_api::status::{Original, WindowsNodeConfigStatus};
 
 use common::*;
@@ -249,6 +249,23 @@ fn without_managed_fields_the_config_tells(#[case] backup: bool) {
     cluster.pass();
     assert_eq!(cluster.original(IPAM, "strictAffinity").unwrap().unknown, backup);
     assert_eq!(known(&mut cluster).0 == "False", backup);
+}
+
+/// A change of network keeps values that it gives back in our apply. After the deletion they are still there, and another object
+/// that wants just these must not take them for traces of ours.
+#[test]
+fn what_was_given_back_is_no_trace() {
+    let bgp = |cluster: &mut Cluster| cluster.edit_spec(|s| s.network.type_ = NetworkType::CalicoBgp);
+    let mut cluster = Cluster::vxlan();
+    cluster.pass();
+    bgp(&mut cluster);
+    cluster.pass();
+    cluster.pass();
+    assert!(cluster.restore().left.is_empty());
+    made_again(&mut cluster);
+    bgp(&mut cluster);
+    cluster.pass();
+    assert_eq!(known(&mut cluster).0, "True");
 }
 
 /// A person wrote our value before we did: then it is Calico's own, whoever made the config.

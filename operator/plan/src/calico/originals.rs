@@ -123,13 +123,7 @@ fn lost_race(original: &Original, object: Option<&CalicoObject>) -> bool {
     unseen && object.is_some_and(|o| !o.is_made_by_us(&original.field, &original.applied))
 }
 
-fn first(
-    id: &FieldId,
-    applied: Value,
-    held: &[Original],
-    observed: &Observed,
-    untouched: bool,
-) -> Original {
+fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed, untouched: bool) -> Original {
     let object = object(observed, id);
     let of_object = || held.iter().filter(|o| o.kind == id.kind && o.name == id.name);
     // A field that another network type adds to an object that we created is created by us, too.
