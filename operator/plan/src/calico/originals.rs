@@ -131,7 +131,8 @@ fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed, u
     // Nobody else ever wrote to it: an earlier WindowsNodeConfig created it.
     let found_made = object.is_some_and(CalicoObject::is_ours_alone) && of_object().next().is_none();
     let created = object.is_none() || made || found_made;
-    let known = object.filter(|o| !created && !(untouched && was_set_before(o, id, observed)));
+    let set_before = |o: &CalicoObject| untouched && was_set_before(o, id, observed);
+    let known = object.filter(|o| !created && !set_before(o));
     Original {
         kind: id.kind,
         name: id.name.clone(),
