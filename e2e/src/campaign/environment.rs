@@ -15,8 +15,7 @@ use crate::operator::{NAME, Operator, RunningOperator};
 use crate::simulator::Simulator;
 use crate::stage::{LIMIT, Stage};
 
-/// The operator runs as one replica.
-pub const REPLICAS: usize = 1;
+pub const REPLICAS: usize = 2;
 /// A status may follow what it tells of by a second.
 const QUIET: Duration = Duration::from_millis(1500);
 
@@ -34,6 +33,7 @@ pub struct Environment {
 }
 
 struct Replica {
+    name: String,
     operator: Option<RunningOperator>,
     proxy: Proxy,
     kubeconfig: PathBuf,
@@ -52,9 +52,11 @@ impl Environment {
         let mut replicas = Vec::new();
         for number in 0..REPLICAS {
             let proxy = Proxy::start(&stage.cluster.token_kubeconfig(NAME, NAME).await?).await?;
-            let kubeconfig = stage.state_dir().join(format!("replica-{number}.kubeconfig"));
+            let name = format!("replica-{number}");
+            let kubeconfig = stage.state_dir().join(format!("{name}.kubeconfig"));
             proxy.kubeconfig(&kubeconfig)?;
             replicas.push(Replica {
+                name,
                 operator: None,
                 proxy,
                 kubeconfig,
@@ -241,7 +243,8 @@ impl Environment {
 impl Replica {
     async fn start(&mut self, stage: &Stage) -> Result<()> {
         if self.operator.is_none() {
-            self.operator = Some(Operator::run_with(&stage.cluster, &self.kubeconfig).await?);
+            let operator = Operator::run_replica(&stage.cluster, &self.kubeconfig, &self.name);
+            self.operator = Some(operator.await?);
         }
         Ok(())
     }

@@ -175,6 +175,10 @@ async fn idle(stage: &mut Stage, figures: &mut Figures) -> Result<()> {
         .cloned()
         .collect();
     let watches = requests.iter().filter(|e| e.verb == "watch").count();
+    let renewals = requests
+        .iter()
+        .filter(|e| e.is_election() && e.is_write())
+        .count();
     let operator = stage.operator.as_ref().context("the operator does not run")?;
     figures.value(
         "RSS, idle",
@@ -182,10 +186,11 @@ async fn idle(stage: &mut Stage, figures: &mut Figures) -> Result<()> {
         format!("{:.1} MB", operator.rss_kib()? as f64 / 1024.0),
     );
     figures.value(
-        "API requests in 60 idle s, watch renewals apart",
+        "API requests in 60 idle s, renewals apart",
         "0",
-        (requests.len() - watches).to_string(),
+        (requests.len() - watches - renewals).to_string(),
     );
+    figures.value("lease renewals in 60 idle s", "≤ 20", renewals.to_string());
     figures.value("watch renewals in 60 idle s", "-", watches.to_string());
     let program = format!("/proc/{}/exe", operator.pid());
     let size = std::fs::metadata(program)?.len() as f64 / (1024.0 * 1024.0);
