@@ -122,6 +122,7 @@ fn names_and_labels(scrape: &Scrape) {
         ("apply_errors_total", &["class"]),
         ("build_info", &["version"]),
         ("drift_repairs_total", &["field", "kind"]),
+        ("leader", &[]),
         ("loop_age_seconds", &[]),
         ("node_condition_writes_total", &[]),
         ("nodes", &["state"]),
