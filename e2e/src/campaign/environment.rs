@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::fault::Fault;
 use super::proxy::{Proxy, Refused, Write};
+use super::user;
 use crate::control_plane::{CalicoApi, ClusterOptions};
 use crate::operator::{NAME, Operator, RunningOperator};
 use crate::simulator::Simulator;
@@ -48,6 +49,7 @@ impl Environment {
             ..ClusterOptions::default()
         };
         let stage = Stage::set(options).await?;
+        user::prepare(&stage).await?;
         let before = stage.calico_specs().await?;
         let mut replicas = Vec::new();
         for number in 0..REPLICAS {

@@ -125,7 +125,11 @@ async fn fresh(stage: &Stage) -> Result<Vec<f64>> {
 
 /// A changed CR starts the count of contests again; this field changes nothing else.
 async fn count_contests_anew(stage: &Stage, round: usize) -> Result<()> {
-    let policy = if round.is_multiple_of(2) { "Retain" } else { "Restore" };
+    let policy = if round.is_multiple_of(2) {
+        "Retain"
+    } else {
+        "Restore"
+    };
     stage
         .apply(json!({"network": {"type": "CalicoVXLAN"}, "deletionPolicy": policy}))
         .await?;
