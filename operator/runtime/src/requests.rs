@@ -340,7 +340,11 @@ async fn a_daemon_set_that_is_held_is_waited_for() {
 #[tokio::test]
 async fn a_mark_whose_answer_was_lost_is_taken_off() {
     let object = deleted(0, &vxlan());
-    let (context, calls) = fake::context(serve(object.clone(), |_| false));
+    let served = serve(object.clone(), |_| false);
+    let (context, calls) = fake::context(move |call| match call.is("GET", "/nodes/win-0") {
+        true => (200, marked_node()),
+        false => served(call),
+    });
     context.see(Topic::Config, &object);
     let marks = Marks {
         taint: Some(true),
