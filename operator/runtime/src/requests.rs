@@ -341,7 +341,7 @@ async fn a_daemon_set_that_is_held_is_waited_for() {
 async fn a_mark_whose_answer_was_lost_is_taken_off() {
     let object = deleted(0, &vxlan());
     let served = serve(object.clone(), |_| false);
-    let (context, calls) = fake::context(move |call| match call.is("GET", "/nodes/win-0") {
+    let (context, calls) = fake::context(move |call| match call.line.ends_with("/nodes/win-0") {
         true => (200, marked_node()),
         false => served(call),
     });
