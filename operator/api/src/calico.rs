@@ -32,6 +32,11 @@ impl ConfigKind {
     /// The kinds that Calico itself defines.
     pub const OF_CALICO: [Self; 3] = [Self::IpamConfiguration, Self::IpPool, Self::FelixConfiguration];
 
+    /// Is an object of the kind created where there is none? The others belong to whoever installs them.
+    pub const fn is_created(self) -> bool {
+        matches!(self, Self::IpamConfiguration | Self::FelixConfiguration)
+    }
+
     /// The name users know, as the v3 API spells it.
     pub const fn as_str(self) -> &'static str {
         match self {

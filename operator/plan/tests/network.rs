@@ -151,6 +151,25 @@ fn flannel_vxlan_as_installed_is_held_and_then_migrated() {
     assert_eq!(cluster.flannel_text(), before, "given back to the last byte");
 }
 
+/// The second time, nobody but the operator has written to the text: it is still flannel's.
+#[test]
+fn flannels_configuration_is_restored_each_time() {
+    let mut cluster = vxlan(
+        "{\n    \"Type\": \"vxlan\"\n  }",
+        "calico: {encapsulation: {whenInUse: Migrate}}",
+    );
+    let before = cluster.flannel_text();
+    for uid in ["first", "second"] {
+        let config = cluster.config_mut();
+        (config.status, config.metadata.uid) = (None, Some(uid.to_owned()));
+        cluster.pass();
+        assert_ne!(cluster.flannel_text(), before);
+        let restoration = cluster.restore();
+        assert!(restoration.left.is_empty(), "{:?}", restoration.left);
+        assert_eq!(cluster.flannel_text(), before, "{uid}");
+    }
+}
+
 /// Nothing to interrupt: no Linux node.
 #[test]
 fn without_linux_nodes_nothing_is_held() {

@@ -130,7 +130,7 @@ fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed, u
     let made = of_object().any(|o| o.created && !lost_race(o, object));
     // Nobody else ever wrote to it: an earlier WindowsNodeConfig created it.
     let found_made = object.is_some_and(CalicoObject::is_ours_alone) && of_object().next().is_none();
-    let created = object.is_none() || made || found_made;
+    let created = id.kind.is_created() && (object.is_none() || made || found_made);
     let set_before = |o: &CalicoObject| untouched && was_set_before(o, id, observed);
     let known = object.filter(|o| !created && !set_before(o));
     Original {
