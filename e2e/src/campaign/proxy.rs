@@ -4,6 +4,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -44,6 +45,10 @@ struct Shared {
     /// Counts the ends of faults: whoever waits on a half-open connection is cut off then.
     healed: watch::Sender<u64>,
     refused: Mutex<Option<Refused>>,
+    /// Nothing passes any more once so many writes did; the answer to the last one does not either.
+    limit: Option<usize>,
+    passed: AtomicUsize,
+    stopped: AtomicBool,
     writes: Mutex<Vec<Write>>,
 }
 
@@ -66,11 +71,23 @@ pub struct Write {
 impl Proxy {
     /// Stands for the identity of `kubeconfig`.
     pub async fn start(kubeconfig: &Path) -> Result<Self> {
+        Self::serve(kubeconfig, None).await
+    }
+
+    /// The same for `limit` writes, those to the lease apart. What is stored then is exactly these, however the client is scheduled.
+    pub async fn start_for(kubeconfig: &Path, limit: usize) -> Result<Self> {
+        Self::serve(kubeconfig, Some(limit)).await
+    }
+
+    async fn serve(kubeconfig: &Path, limit: Option<usize>) -> Result<Self> {
         let shared = Arc::new(Shared {
             upstream: client(kubeconfig).await?,
             faults: Mutex::new(Faults::off()),
             healed: watch::channel(0).0,
             refused: Mutex::default(),
+            limit,
+            passed: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
             writes: Mutex::default(),
         });
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
@@ -108,6 +125,11 @@ impl Proxy {
         *lock(&self.shared.refused) = refused;
     }
 
+    /// The last write that may pass is stored.
+    pub fn has_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::SeqCst)
+    }
+
     /// The writes since the last call.
     pub fn take_writes(&self) -> Vec<Write> {
         std::mem::take(&mut *lock(&self.shared.writes))
@@ -141,6 +163,14 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn pass(shared: Arc<Shared>, request: Request<Incoming>) -> io::Result<Response<Body>> {
     let traffic = traffic(&request);
     let path = request.uri().path().to_owned();
+    let counts = traffic == Traffic::Write && !path.contains("/leases");
+    let number = counts.then(|| shared.passed.fetch_add(1, Ordering::SeqCst) + 1);
+    let over = shared
+        .limit
+        .is_some_and(|limit| number.is_some_and(|n| n > limit));
+    if over || shared.stopped.load(Ordering::SeqCst) {
+        return std::future::pending().await;
+    }
     let began = Instant::now();
     if traffic == Traffic::Write
         && let Some(refused) = lock(&shared.refused).filter(|r| path.ends_with(r.path_ends))
@@ -167,6 +197,10 @@ async fn pass(shared: Arc<Shared>, request: Request<Incoming>) -> io::Result<Res
     let answer = forward(&shared.upstream, request).await?;
     if traffic == Traffic::Write {
         shared.record(path, began, false);
+    }
+    if number.is_some() && number == shared.limit {
+        shared.stopped.store(true, Ordering::SeqCst);
+        return std::future::pending().await;
     }
     match fault {
         Some(Fault::LostAnswer) => Err(cut()),

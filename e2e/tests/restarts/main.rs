@@ -4,7 +4,6 @@
 //! the answer to the last one back; then it is killed, and another one, on a way of its own, has to finish
 //! the work. For every `n`, until there is no n-th write any more.
 
-mod proxy;
 mod replicas;
 mod sound;
 
@@ -12,12 +11,12 @@ use anyhow::{Context as _, Result, ensure};
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_e2e::calico_fields::{BGP, FELIX, Fields, IPAM, VXLAN, configured};
+use wn_e2e::campaign::Proxy;
 use wn_e2e::control_plane::{CalicoApi, ClusterOptions};
 use wn_e2e::objects;
 use wn_e2e::operator::{NAME, Operator};
 use wn_e2e::stage::{LIMIT, Stage, condition, minimal};
 
-use proxy::Proxy;
 use sound::{given_back, sound};
 
 /// Far more writes than either way has: a guard against an operator that never comes to rest.
@@ -113,13 +112,13 @@ async fn set(form: CalicoApi) -> Result<Stage> {
 async fn killed_after_any_write(mut stage: Stage, way: &Way) -> Result<()> {
     let before = stage.calico_specs().await?;
     for n in 1..TOO_MANY {
-        let proxy = Proxy::start(&stage.cluster.token_kubeconfig(NAME, NAME).await?, n).await?;
+        let proxy = Proxy::start_for(&stage.cluster.token_kubeconfig(NAME, NAME).await?, n).await?;
         let stopped = go(&mut stage, way, &proxy).await?;
         finish(&mut stage, way, &before)
             .await
-            .with_context(|| format!("after write {n}, {}", proxy.last()))?;
+            .with_context(|| format!("after write {n}: {:?}", proxy.take_writes()))?;
         if !stopped {
-            ensure!(n > way.least, "only {n} writes: {:?}", proxy.writes());
+            ensure!(n > way.least, "only {n} writes: {:?}", proxy.take_writes());
             return Ok(());
         }
     }
@@ -186,7 +185,8 @@ async fn gone(stage: &Stage) -> Result<()> {
 }
 
 async fn through(stage: &mut Stage, proxy: &Proxy) -> Result<()> {
-    let kubeconfig = proxy.kubeconfig(stage.state_dir())?;
+    let kubeconfig = stage.state_dir().join("through-the-proxy.kubeconfig");
+    proxy.kubeconfig(&kubeconfig)?;
     let mut operator = Operator::run_with(&stage.cluster, &kubeconfig).await?;
     operator.wait_ready(LIMIT).await?;
     stage.operator = Some(operator);

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use axum::http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
+use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence};
 use serde_json::{Value, json};
 use wn_api::calico::CalicoApi;
 
@@ -122,5 +123,13 @@ impl Context {
     /// As if a watch had brought it.
     pub fn see(&self, topic: Topic, object: &Value) {
         self.world.put(topic, object);
+    }
+}
+
+/// Cases that failed are kept beside their test, and tried first.
+pub fn kept() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..ProptestConfig::default()
     }
 }

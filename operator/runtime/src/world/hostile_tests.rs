@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
-use proptest::test_runner::FileFailurePersistence;
 use serde_json::{Map, Value, json};
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
@@ -205,15 +204,8 @@ fn pass(observed: &Observed, config: &WindowsNodeConfig, now: Timestamp) {
     let _ = status::assemble(config, status::Outcome::Settled(settled), now);
 }
 
-fn persisted() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(persisted())]
+    #![proptest_config(crate::fake::kept())]
 
     #[test]
     fn a_pass_over_anything_ends(

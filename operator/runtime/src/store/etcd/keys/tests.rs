@@ -1,7 +1,6 @@
 //! Against keys and values as Calico v3.32.1 wrote them into etcd 3.6.
 
 use proptest::prelude::*;
-use proptest::test_runner::FileFailurePersistence;
 use rstest::rstest;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -282,15 +281,8 @@ fn what_is_no_object_is_refused(#[case] value: &str) {
     }
 }
 
-fn persisted() -> ProptestConfig {
-    ProptestConfig {
-        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
-        ..ProptestConfig::default()
-    }
-}
-
 proptest! {
-    #![proptest_config(persisted())]
+    #![proptest_config(crate::fake::kept())]
 
     #[test]
     fn any_key_and_value_are_read_or_refused(
