@@ -6,6 +6,7 @@
 pub mod calico_fields;
 pub mod campaign;
 pub mod control_plane;
+pub mod etcd_scene;
 pub mod hns;
 pub mod lab;
 pub mod objects;

@@ -10,6 +10,7 @@ use super::environment::Environment;
 use super::proxy::Write;
 use super::user;
 use crate::calico_fields::{BGP, VXLAN, configured};
+use crate::etcd_scene;
 use crate::objects::{self, text};
 use crate::stage::Stage;
 
@@ -68,6 +69,9 @@ async fn gone(stage: &Stage) -> Result<()> {
 
 /// Calico's objects have the values that the network type needs, the user's pools included.
 async fn planned(environment: &Environment, target: &Value) -> Result<()> {
+    if environment.etcd.is_some() {
+        return planned_in_etcd(environment, target).await;
+    }
     let stage = &environment.stage;
     let (fields, mode) = match text(target, "/network/type") {
         "CalicoVXLAN" => (&VXLAN, "Always"),
@@ -79,6 +83,21 @@ async fn planned(environment: &Environment, target: &Value) -> Result<()> {
         let modes = (text(&pool, "/spec/ipipMode"), text(&pool, "/spec/vxlanMode"));
         ensure!(modes == ("Never", mode), "a pool of the user is {pool:#}");
     }
+    Ok(())
+}
+
+async fn planned_in_etcd(environment: &Environment, target: &Value) -> Result<()> {
+    let vxlan = target["network"]["type"] == "CalicoVXLAN";
+    let now = environment.calico().await?;
+    let pool = etcd_scene::pool(if vxlan { "Always" } else { "Never" }, "Never");
+    ensure!(now[etcd_scene::POOL] == *pool, "{}", now[etcd_scene::POOL]);
+    ensure!(
+        !vxlan || now[etcd_scene::FELIX] == *etcd_scene::felix(true),
+        "{}",
+        now[etcd_scene::FELIX]
+    );
+    let ipam = text(&now, "/~1calico~1ipam~1v2~1config");
+    ensure!(ipam.contains(r#""strict_affinity":true"#), "{ipam}");
     Ok(())
 }
 
@@ -101,7 +120,11 @@ async fn second_look(environment: &mut Environment) -> Result<Vec<Vec<Write>>> {
 /// Everything is as before the first round, once the user has deleted their pools.
 async fn restored(environment: &Environment) -> Result<()> {
     let stage = &environment.stage;
-    for (number, pool) in user::pools(stage).await? {
+    let pools = match environment.etcd {
+        Some(_) => Vec::new(),
+        None => user::pools(stage).await?,
+    };
+    for (number, pool) in pools {
         for (field, value) in user::pool_spec(number).as_object().into_iter().flatten() {
             ensure!(
                 pool["spec"][field] == *value,
@@ -109,8 +132,10 @@ async fn restored(environment: &Environment) -> Result<()> {
             );
         }
     }
-    user::delete_pools(stage).await?;
-    let now = stage.calico_specs().await?;
+    if environment.etcd.is_none() {
+        user::delete_pools(stage).await?;
+    }
+    let now = environment.calico().await?;
     ensure!(
         serde_json::to_string(&now)? == serde_json::to_string(&environment.before)?,
         "not restored\nfound {now:#}\nexpected {:#}",

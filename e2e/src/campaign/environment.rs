@@ -6,12 +6,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fault::Fault;
+use super::link::Link;
 use super::proxy::{Proxy, Refused, Write};
 use super::user;
-use crate::control_plane::{CalicoApi, ClusterOptions};
+use crate::control_plane::{CalicoApi, CalicoEtcd, ClusterOptions};
+use crate::etcd_scene::{SECRET, Scene};
 use crate::operator::{NAME, Operator, RunningOperator};
 use crate::simulator::Simulator;
 use crate::stage::{LIMIT, Stage};
@@ -24,13 +26,47 @@ const QUIET: Duration = Duration::from_millis(1500);
 pub struct Environment {
     replicas: Vec<Replica>,
     pub stage: Stage,
-    /// Specs of Calico's objects before the operator first wrote.
+    /// Calico's, where it has one.
+    pub etcd: Option<Etcd>,
+    /// What Calico had before the operator first wrote.
     pub before: Value,
     seed: u64,
     began: Instant,
     log: Vec<String>,
     /// Resident memory after the first round.
     first_rss: Option<u64>,
+}
+
+/// Where Calico keeps its configuration.
+#[derive(Clone, Copy, Debug)]
+pub enum Datastore {
+    Api(CalicoApi),
+    Etcd,
+}
+
+/// Calico's etcd, and the proxy before it.
+pub struct Etcd {
+    pub server: CalicoEtcd,
+    link: Link,
+}
+
+impl Etcd {
+    /// `spec.calico.datastore` that leads through the proxy.
+    pub fn datastore(&self) -> Value {
+        json!({"type": "Etcd", "etcd": {"endpoints": [self.link.url()], "secretRef": {"name": SECRET}}})
+    }
+}
+
+/// Every spec of Calico's, by object; of an etcd every value, by key.
+async fn calico(stage: &Stage, etcd: Option<&Etcd>) -> Result<Value> {
+    let Some(etcd) = etcd else {
+        return stage.calico_specs().await;
+    };
+    let all = etcd.server.all().await?.into_iter();
+    Ok(all
+        .map(|e| (e.key, json!(e.value)))
+        .collect::<serde_json::Map<_, _>>()
+        .into())
 }
 
 struct Replica {
@@ -42,15 +78,32 @@ struct Replica {
 }
 
 impl Environment {
-    pub async fn start(form: CalicoApi) -> Result<Self> {
-        let options = ClusterOptions {
-            calico_api: form,
-            windows_nodes: 2,
-            ..ClusterOptions::default()
+    pub async fn start(datastore: Datastore) -> Result<Self> {
+        let (stage, etcd) = match datastore {
+            Datastore::Etcd => {
+                let scene = Scene::furnish().await?;
+                scene.own_secret().await?;
+                let address = scene.etcd.url().replace("https://", "");
+                let link = Link::start(&address).await?;
+                (
+                    scene.stage,
+                    Some(Etcd {
+                        server: scene.etcd,
+                        link,
+                    }),
+                )
+            }
+            Datastore::Api(calico_api) => {
+                let options = ClusterOptions {
+                    calico_api,
+                    windows_nodes: 2,
+                    ..ClusterOptions::default()
+                };
+                (Stage::set(options).await?, None)
+            }
         };
-        let stage = Stage::set(options).await?;
         user::prepare(&stage).await?;
-        let before = stage.calico_specs().await?;
+        let before = calico(&stage, etcd.as_ref()).await?;
         let mut replicas = Vec::new();
         for number in 0..REPLICAS {
             let proxy = Proxy::start(&stage.cluster.token_kubeconfig(NAME, NAME).await?).await?;
@@ -68,6 +121,7 @@ impl Environment {
         let mut environment = Self {
             replicas,
             stage,
+            etcd,
             before,
             seed: 0,
             began: Instant::now(),
@@ -86,6 +140,9 @@ impl Environment {
         for (number, replica) in (0..).zip(&self.replicas) {
             replica.proxy.take_writes();
             replica.proxy.faults().begin(seed.wrapping_add(number << 32));
+        }
+        if let Some(etcd) = &self.etcd {
+            etcd.link.faults().begin(seed ^ 1);
         }
     }
 
@@ -121,10 +178,10 @@ impl Environment {
     /// Faults injected since the last call.
     pub fn injected(&self) -> BTreeMap<Fault, usize> {
         let mut all = BTreeMap::new();
-        for replica in &self.replicas {
-            for (fault, count) in replica.proxy.faults().take() {
-                *all.entry(fault).or_default() += count;
-            }
+        let requests = self.replicas.iter().map(|r| r.proxy.faults().take());
+        let connections = self.etcd.iter().map(|e| e.link.faults().take());
+        for (fault, count) in requests.chain(connections).flatten() {
+            *all.entry(fault).or_default() += count;
         }
         all
     }
@@ -159,8 +216,16 @@ impl Environment {
         Ok(())
     }
 
+    /// What Calico has now, as in `before`.
+    pub async fn calico(&self) -> Result<Value> {
+        calico(&self.stage, self.etcd.as_ref()).await
+    }
+
     /// Ends every fault and starts what does not run.
     pub async fn heal(&mut self) -> Result<()> {
+        if let Some(etcd) = &self.etcd {
+            etcd.link.heal();
+        }
         for replica in &mut self.replicas {
             replica.proxy.heal();
             if replica.stopped {

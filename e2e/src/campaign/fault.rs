@@ -16,7 +16,7 @@ pub enum Fault {
     Reset,
     /// It is passed on and answered, and the connection breaks before the answer.
     LostAnswer,
-    /// A watch breaks in the middle of a line.
+    /// A watch breaks in the middle of a line, a connection at any byte.
     CutWatch,
     /// The answer ends half way although its length is right.
     TruncatedJson,
@@ -59,9 +59,13 @@ const FOR_WRITES: [Fault; 9] = [
     Fault::Status(503),
 ];
 
+const FOR_CONNECTIONS: [Fault; 4] = [Fault::Delay, Fault::HalfOpen, Fault::Reset, Fault::CutWatch];
+
 /// What a request is, as far as faults differ.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Traffic {
+    /// Not a request: a whole connection, of which nothing is understood.
+    Connection,
     Watch,
     Read,
     Write,
@@ -100,6 +104,7 @@ impl Faults {
             return None;
         }
         let faults: &[Fault] = match traffic {
+            Traffic::Connection => &FOR_CONNECTIONS,
             Traffic::Watch => &FOR_WATCHES,
             Traffic::Read => &FOR_READS,
             Traffic::Write => &FOR_WRITES,
@@ -107,6 +112,11 @@ impl Faults {
         let fault = self.rng.choice(faults).copied()?;
         *self.injected.entry(fault).or_default() += 1;
         Some(fault)
+    }
+
+    /// Is any fault drawn at all?
+    pub fn is_on(&self) -> bool {
+        self.share > 0.0
     }
 
     pub fn delay(&mut self) -> Duration {

@@ -8,6 +8,7 @@
 mod check;
 mod environment;
 mod fault;
+mod link;
 mod proxy;
 mod refusal;
 mod report;
@@ -21,11 +22,16 @@ use clap::Args;
 use fastrand::Rng;
 
 use crate::control_plane::CalicoApi;
-use environment::Environment;
+use environment::{Datastore, Environment};
 use report::Report;
 use step::Step;
 
-/// Rounds on one cluster. Then a fresh one follows, with the other form of Calico's API.
+const DATASTORES: [Datastore; 3] = [
+    Datastore::Api(CalicoApi::V1),
+    Datastore::Api(CalicoApi::V3),
+    Datastore::Etcd,
+];
+/// Rounds on one cluster. Then a fresh one follows, with Calico in another datastore.
 const ROUNDS_PER_CLUSTER: usize = 25;
 /// One round of so many has a write that is refused for as long as the round lasts.
 const REFUSAL_EVERY: usize = 20;
@@ -51,12 +57,8 @@ pub async fn campaign(options: &CampaignOptions, say: &dyn Fn(&str)) -> Result<(
 async fn rounds(options: &CampaignOptions, report: &mut Report, say: &dyn Fn(&str)) -> Result<()> {
     let mut done = 0;
     while done < options.rounds {
-        let form = if (done / ROUNDS_PER_CLUSTER).is_multiple_of(2) {
-            CalicoApi::V1
-        } else {
-            CalicoApi::V3
-        };
-        let mut environment = Environment::start(form).await?;
+        let datastore = DATASTORES[(done / ROUNDS_PER_CLUSTER) % DATASTORES.len()];
+        let mut environment = Environment::start(datastore).await?;
         let last = options.rounds.min(done + ROUNDS_PER_CLUSTER);
         for round in done..last {
             // Each round has its own generator, so that a round is the same whatever came before.
@@ -66,7 +68,7 @@ async fn rounds(options: &CampaignOptions, report: &mut Report, say: &dyn Fn(&st
             report.faults(environment.injected());
             if let Err(error) = result {
                 bail!(
-                    "round {round} of seed {} with Calico's API {form:?}: {error:#}\n\nthe round's log:\n{}\n\nthe operator's log:\n{}",
+                    "round {round} of seed {} with Calico in {datastore:?}: {error:#}\n\nthe round's log:\n{}\n\nthe operator's log:\n{}",
                     options.seed,
                     environment.log().join("\n"),
                     environment.operator_log(),
@@ -85,7 +87,7 @@ async fn one(environment: &mut Environment, round: usize, report: &mut Report) -
     if (round + 1).is_multiple_of(REFUSAL_EVERY) {
         refusal::run(environment, &mut rng, report).await?;
     } else {
-        for step in Step::draw(&mut rng) {
+        for step in Step::draw(&mut rng, environment.etcd.is_some()) {
             environment.note(format!("{step:?}"));
             step.take(environment, &mut rng)
                 .await
@@ -93,7 +95,7 @@ async fn one(environment: &mut Environment, round: usize, report: &mut Report) -
             report.step(&step);
         }
     }
-    let target = user::target(&mut rng);
+    let target = user::target(environment, &mut rng);
     environment.note(format!("faults end; the user asks for {target}"));
     report.round(check::converges(environment, target).await?);
     Ok(())

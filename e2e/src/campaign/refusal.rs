@@ -30,7 +30,7 @@ pub async fn run(environment: &mut Environment, rng: &mut Rng, report: &mut Repo
         code: rng.choice(CODES).unwrap_or(CODES[0]),
     };
     environment.refuse(refused);
-    let spec = user::target(rng);
+    let spec = user::target(environment, rng);
     environment.note(format!("{refused:?}; the user applies {spec}"));
     environment.stage.apply(spec).await?;
     tokio::time::sleep(SETTLED).await;

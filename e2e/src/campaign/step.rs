@@ -58,10 +58,14 @@ const STOP_MILLISECONDS: std::ops::Range<u64> = 200..16_000;
 
 impl Step {
     /// The steps of a round. The first gives the operator something to do.
-    pub fn draw(rng: &mut Rng) -> Vec<Self> {
+    /// With an etcd of Calico's there are no pools to create, and a snapshot of the cluster would be older than Calico.
+    pub fn draw(rng: &mut Rng, etcd: bool) -> Vec<Self> {
         let mut steps = vec![Self::Configure];
         for _ in 0..rng.usize(STEPS) {
             let step = rng.choice(DRAWN).unwrap_or(Self::Configure);
+            if etcd && matches!(step, Self::CreatePool | Self::DeletePool | Self::RestoreSnapshot) {
+                continue;
+            }
             // A field that is changed three times is contested, and rightly not repaired.
             if step != Self::Drift || !steps.contains(&step) {
                 steps.push(step);
@@ -104,7 +108,7 @@ mod tests {
     #[test]
     fn a_snapshot_is_saved_before_it_is_restored() {
         for seed in 0..500 {
-            let steps = Step::draw(&mut Rng::with_seed(seed));
+            let steps = Step::draw(&mut Rng::with_seed(seed), false);
             let at = |step| steps.iter().position(|s| *s == step);
             if let Some(restore) = at(Step::RestoreSnapshot) {
                 assert!(

@@ -9,6 +9,7 @@ use wn_api::calico::ConfigKind;
 use wn_api::names::{self, flannel};
 
 use super::environment::Environment;
+use crate::etcd_scene;
 use crate::objects::{self, text};
 use crate::stage::Stage;
 
@@ -20,6 +21,8 @@ const NETWORKS: [&str; 5] = [
     "FlannelVXLAN",
     "StaticRoutes",
 ];
+/// The first so many of them take their configuration from an etcd.
+const WITH_ETCD: usize = 3;
 /// flannel's configuration before the operator first wrote: its VNI is one that Windows cannot have.
 pub const FLANNEL: &str = r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}"#;
 
@@ -30,10 +33,17 @@ const POOLS: u8 = 4;
 const MANAGER: &str = "kubectl-edit";
 
 /// The spec that a round ends with. Pods of the simulated nodes use the pools, so encapsulation has to be migrated.
-pub fn target(rng: &mut Rng) -> Value {
-    let network = rng.choice(NETWORKS).unwrap_or(NETWORKS[0]);
+pub fn target(environment: &Environment, rng: &mut Rng) -> Value {
+    let networks = match environment.etcd {
+        Some(_) => &NETWORKS[..WITH_ETCD],
+        None => &NETWORKS[..],
+    };
+    let network = rng.choice(networks).copied().unwrap_or(NETWORKS[0]);
     let mut spec =
         json!({ "network": {"type": network}, "calico": {"encapsulation": {"whenInUse": "Migrate"}} });
+    if let Some(etcd) = &environment.etcd {
+        spec["calico"]["datastore"] = etcd.datastore();
+    }
     if !network.starts_with("Calico") {
         spec["networkAgent"] = json!({"image": {"repository": "example/agent", "tag": "v1"}});
     }
@@ -76,7 +86,7 @@ pub async fn flannel(stage: &Stage) -> Result<String> {
 
 /// Applies another spec: another network type, mode or taint.
 pub async fn configure(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
-    let mut spec = target(rng);
+    let mut spec = target(environment, rng);
     if rng.u8(0..5) == 0 {
         spec["mode"] = json!("Observe");
     }
@@ -94,10 +104,11 @@ pub async fn delete_config(environment: &mut Environment) -> Result<()> {
         return Ok(());
     }
     // In mode Observe nothing is given back.
-    environment
-        .stage
-        .apply(json!({ "network": {"type": "CalicoVXLAN"}, "mode": "Manage" }))
-        .await?;
+    let mut spec = json!({ "network": {"type": "CalicoVXLAN"}, "mode": "Manage" });
+    if let Some(etcd) = &environment.etcd {
+        spec["calico"] = json!({"datastore": etcd.datastore()});
+    }
+    environment.stage.apply(spec).await?;
     gone_is_fine(configs.delete(names::SINGLETON, &Default::default()).await)
 }
 
@@ -126,6 +137,14 @@ pub async fn delete_pool(environment: &mut Environment, rng: &mut Rng) -> Result
 /// Puts one field that the operator set back to what it was before.
 pub async fn drift(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
     let before = &environment.before;
+    if let Some(etcd) = &environment.etcd {
+        let key = if rng.bool() {
+            etcd_scene::IPAM
+        } else {
+            etcd_scene::POOL
+        };
+        return etcd.server.put(key, text(before, &pointer(key))).await;
+    }
     let (kind, name, fields): (_, _, &[&str]) = if rng.bool() {
         (ConfigKind::IpamConfiguration, "default", &["strictAffinity"])
     } else {
@@ -144,6 +163,11 @@ pub async fn drift(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
         .stage
         .edit(kind, name, Value::Object(spec), MANAGER)
         .await
+}
+
+/// The place of a key in an object.
+fn pointer(key: &str) -> String {
+    format!("/{}", key.replace('/', "~1"))
 }
 
 /// As the user created it.

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 use wn_api::names::{annotations as names, node_agent};
 use wn_e2e::stage::at;
 
-use crate::scene::{BLOCK, FELIX, POOL, Scene, felix, pool};
+use wn_e2e::etcd_scene::{BLOCK, FELIX, POOL, Scene, felix, pool};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_windows_nodes_need_is_set_kept_and_given_back() -> Result<()> {
     let mut scene = Scene::set().await?;
     let before = scene.contents().await?;
-    scene.secret(["etcd-ca", "etcd-cert", "etcd-key"]).await?;
+    scene.own_secret().await?;
     scene.stage.apply(scene.spec()).await?;
     scene.is_set().await?;
     scene
@@ -27,7 +27,7 @@ async fn what_windows_nodes_need_is_set_kept_and_given_back() -> Result<()> {
     ensure!(at(&config, "/status/calico/version")? == "v3.32.1");
 
     // Nothing but the three keys was written.
-    let ours = [crate::scene::IPAM, POOL, FELIX];
+    let ours = [wn_e2e::etcd_scene::IPAM, POOL, FELIX];
     let others = |all: &[(String, String)]| {
         all.iter()
             .filter(|(key, _)| !ours.contains(&key.as_str()))
@@ -141,7 +141,7 @@ async fn a_new_certificate_is_used_and_rolls_the_agent() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_race_loses_no_change_of_either() -> Result<()> {
     let scene = Scene::set().await?;
-    scene.secret(["etcd-ca", "etcd-cert", "etcd-key"]).await?;
+    scene.own_secret().await?;
     scene.stage.apply(scene.spec()).await?;
     let mut last = 0;
     let mut after = 0;
@@ -177,7 +177,7 @@ async fn a_race_loses_no_change_of_either() -> Result<()> {
 async fn observing_writes_nothing_and_says_what_it_would() -> Result<()> {
     let scene = Scene::set().await?;
     let before = scene.etcd.all().await?;
-    scene.secret(["etcd-ca", "etcd-cert", "etcd-key"]).await?;
+    scene.own_secret().await?;
     let mut spec = scene.spec();
     spec["mode"] = json!("Observe");
     scene.stage.apply(spec).await?;

@@ -2,5 +2,4 @@
 //! and what it says when it cannot.
 
 mod life;
-mod scene;
 mod trouble;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, ensure};
 use wn_e2e::operator::USER;
 
-use crate::scene::{SECRET, Scene};
+use wn_e2e::etcd_scene::{SECRET, Scene};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_that_is_missing_or_wrong_is_named_until_it_is_right() -> Result<()> {
@@ -47,7 +47,7 @@ async fn a_secret_that_is_missing_or_wrong_is_named_until_it_is_right() -> Resul
     );
     scene.stage.cluster.kubectl(&delete).await?;
 
-    scene.secret(["etcd-ca", "etcd-cert", "etcd-key"]).await?;
+    scene.own_secret().await?;
     scene.is_set().await?;
     scene
         .stage
@@ -80,7 +80,7 @@ async fn a_secret_that_is_missing_or_wrong_is_named_until_it_is_right() -> Resul
 #[tokio::test(flavor = "multi_thread")]
 async fn an_etcd_of_somebody_else_is_not_written_to() -> Result<()> {
     let scene = Scene::set().await?;
-    scene.secret(["etcd-ca", "etcd-cert", "etcd-key"]).await?;
+    scene.own_secret().await?;
     let before = scene.contents().await?;
     let mut spec = scene.spec();
     spec["calico"]["datastore"]["etcd"]["prefix"] = "/other".into();

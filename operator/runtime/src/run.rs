@@ -104,8 +104,13 @@ async fn reconcile_for_ever(mut context: Context) {
     let mut watches = Watches::new(context.world.clone(), context.metrics.clone());
     let mut duty = Duty::default();
     let mut term = context.leadership.subscribe();
+    let mut restores = context.leadership.restores();
     loop {
         context.metrics.round.begin();
+        if restores.has_changed().unwrap_or_default() {
+            restores.mark_unchanged();
+            watches.relist();
+        }
         let aligned = watches.align(&mut context.apis).await;
         let wake = if context.world.is_waiting() {
             None
@@ -119,10 +124,12 @@ async fn reconcile_for_ever(mut context: Context) {
             .fold(LONGEST_WAIT, Duration::min);
         context.metrics.round.wait(pause);
         // Woken early by a change, which may be what a failure waited for.
+        let mut restored = restores.clone();
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = context.world.changed() => {}
             _ = term.changed() => {}
+            _ = restored.changed() => {}
         }
     }
 }

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 use wn_api::names::{LEASE, OPERATOR};
 
 use super::election::{Election, Record, Step};
-use super::{DURATION, Leadership, RENEWAL};
+use super::{DURATION, HISTORY, Leadership, RENEWAL};
 
 /// A request that takes longer is of no use: the lease would be about to end.
 const LIMIT: Duration = RENEWAL;
@@ -50,6 +50,7 @@ impl Candidate {
         loop {
             let step = self.election().step(Instant::now());
             self.leadership.set(self.election().held_until());
+            self.leadership.restored(self.election().history().1);
             let at = match step {
                 Step::Wait(at) => at,
                 act => {
@@ -94,14 +95,18 @@ impl Candidate {
         }
     }
 
+    fn history(&self) -> u64 {
+        self.election().history().0
+    }
+
     async fn create(&self) -> kube::Result<Option<Lease>> {
-        let lease = lease(&Record::default(), &self.identity);
+        let lease = lease(&Record::default(), &self.identity, self.history());
         self.api.create(&params(), &lease).await.map(Some)
     }
 
     /// Replaces what is stored, if it is still that.
     async fn replace(&self, stored: &Record, holder: &str) -> kube::Result<Option<Lease>> {
-        let lease = lease(stored, holder);
+        let lease = lease(stored, holder, self.history());
         self.api.replace(LEASE, &params(), &lease).await.map(Some)
     }
 
@@ -136,7 +141,7 @@ impl Candidate {
 }
 
 /// What is stored next: `holder` holds it from now on, or nobody.
-fn lease(stored: &Record, holder: &str) -> Lease {
+fn lease(stored: &Record, holder: &str, history: u64) -> Lease {
     let now = Timestamp::now();
     let renewal = stored.holder == holder;
     let taken = !renewal && !holder.is_empty();
@@ -144,6 +149,7 @@ fn lease(stored: &Record, holder: &str) -> Lease {
     Lease {
         metadata: ObjectMeta {
             name: Some(LEASE.to_owned()),
+            annotations: (history > 0).then(|| [(HISTORY.to_owned(), history.to_string())].into()),
             resource_version: (!stored.version.is_empty()).then(|| stored.version.clone()),
             ..ObjectMeta::default()
         },
@@ -176,6 +182,11 @@ fn record(lease: &Lease) -> Record {
             .map_or(DURATION, Duration::from_secs),
         transitions: spec.lease_transitions.unwrap_or_default(),
         acquired: spec.acquire_time.map(|t| t.0),
+        history: lease
+            .annotations()
+            .get(HISTORY)
+            .and_then(|h| h.parse().ok())
+            .unwrap_or_default(),
     }
 }
 

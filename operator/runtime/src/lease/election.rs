@@ -19,6 +19,8 @@ pub struct Record {
     pub transitions: i32,
     /// `spec.acquireTime`, for people.
     pub acquired: Option<Timestamp>,
+    /// Annotation [`HISTORY`](super::HISTORY): changes when the cluster's etcd was restored.
+    pub history: u64,
 }
 
 /// The longest duration of another holder that is believed: one that is wrong must not stop the election for ever.
@@ -59,6 +61,10 @@ pub struct Election {
     outdated: bool,
     /// Not before then: the last request failed.
     retry: Option<Instant>,
+    /// What the Lease is to have as its history.
+    history: u64,
+    /// How often the history changed: what watches told before may be undone without their knowing.
+    restores: u64,
 }
 
 impl Election {
@@ -69,7 +75,14 @@ impl Election {
             renewed: None,
             outdated: false,
             retry: None,
+            history: 0,
+            restores: 0,
         }
+    }
+
+    /// The history to store, and how often it changed.
+    pub const fn history(&self) -> (u64, u64) {
+        (self.history, self.restores)
     }
 
     /// Until when the lease is held.
@@ -120,6 +133,15 @@ impl Election {
         let before = self.seen.as_ref().and_then(|s| s.record.as_ref());
         if !first && before == record.as_ref() {
             return;
+        }
+        if let Some(record) = &record {
+            let went_back = before.is_some_and(|before| number(record) < number(before));
+            let foreign = record.history != self.history;
+            self.restores += u64::from(!first && (went_back || foreign));
+            self.history = match went_back {
+                true => self.history.max(record.history) + 1,
+                false => record.history,
+            };
         }
         let newer = match (before, &record) {
             (Some(before), Some(record)) => number(record) > number(before),

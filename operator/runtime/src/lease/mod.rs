@@ -27,6 +27,9 @@ pub use fence::Fenced;
 const DURATION: Duration = Duration::from_secs(12);
 /// Between two renewals: three may fail before the lease is lost.
 const RENEWAL: Duration = Duration::from_secs(3);
+/// On the Lease. A cluster's etcd that is restored from a snapshot takes resource versions back; a watch that goes on from one of before is
+/// told nothing of that once there are as many again. The leader is sure to notice, by its own Lease, and tells the others by this.
+const HISTORY: &str = "windowsnode.dev/history";
 /// Between two tries of a request about the lease that failed.
 const RETRY: Duration = Duration::from_secs(1);
 /// No write begins when the lease ends within this time, and none is waited for after it: what was sent has arrived by then.
@@ -39,6 +42,8 @@ pub struct Leadership {
     /// The term, while the lease is held.
     term: watch::Sender<Option<u64>>,
     writes: AtomicUsize,
+    /// How often the cluster's etcd was restored.
+    restores: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -125,6 +130,22 @@ impl Leadership {
     /// The term as it changes: `None` while the lease is not held.
     pub fn subscribe(&self) -> watch::Receiver<Option<u64>> {
         self.term.subscribe()
+    }
+
+    fn restored(&self, times: u64) {
+        let tell = |known: &mut u64| {
+            let news = *known != times;
+            *known = times;
+            news
+        };
+        if self.restores.send_if_modified(tell) {
+            warn!("the cluster's etcd was restored: everything is read anew");
+        }
+    }
+
+    /// How often the cluster's etcd was restored: everything is to be read anew when that changes.
+    pub fn restores(&self) -> watch::Receiver<u64> {
+        self.restores.subscribe()
     }
 
     /// Lets no further write begin, and waits for those under way, for as long as a lease lasts at most. Says whether all ended.

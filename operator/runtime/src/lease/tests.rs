@@ -133,6 +133,34 @@ fn a_leader_renews_and_loses_what_it_cannot_renew() {
     );
 }
 
+/// A snapshot of the cluster's etcd is restored. The leader meets its own older version; another replica may only see what that stores next.
+#[test]
+fn a_restored_cluster_is_noticed_by_every_replica() {
+    let start = Instant::now();
+    let mut election = leader(start);
+    election.won(record(40, ME), after(start, 3));
+    assert_eq!(election.history(), (0, 0));
+    election.lost_race();
+    election.read(Some(record(30, ME)), after(start, 6));
+    assert_eq!(election.history(), (1, 1));
+    let stored = Record {
+        history: 1,
+        ..record(31, ME)
+    };
+    election.won(stored.clone(), after(start, 6));
+    assert_eq!(election.history(), (1, 1), "once");
+
+    for seen in [vec![stored.clone()], vec![record(30, ME), stored]] {
+        let mut other = Election::new("pod-b".to_owned());
+        other.noticed(Some(record(29, ME)), start);
+        assert_eq!(other.history(), (0, 0));
+        for record in seen {
+            other.noticed(Some(record), after(start, 6));
+        }
+        assert_eq!(other.history(), (1, 1));
+    }
+}
+
 /// Stored, but the answer was lost: the next renewal meets a newer version, of its own.
 #[test]
 fn a_lost_answer_costs_no_lease() {

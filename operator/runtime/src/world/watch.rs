@@ -55,6 +55,20 @@ impl Watches {
         }
     }
 
+    /// Reads everything anew. What is known stays until then, but nothing is decided on it.
+    pub fn relist(&mut self) {
+        let topics: Vec<_> = self
+            .running
+            .keys()
+            .copied()
+            .filter(|t| *t != Topic::Etcd)
+            .collect();
+        for topic in topics {
+            self.running.remove(&topic);
+            self.world.lost(topic);
+        }
+    }
+
     /// Starts and stops watches so that exactly what is served now is watched. Says when to align again although nothing
     /// changed.
     pub async fn align(&mut self, apis: &mut Apis) -> Option<Instant> {

@@ -1,11 +1,11 @@
 //! A cluster without Calico's custom resources, and an etcd that holds Calico.
 
+use crate::control_plane::{CalicoApi, CalicoEtcd, ClusterOptions};
+use crate::operator::NAME;
+use crate::stage::Stage;
 use anyhow::Result;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
-use wn_e2e::control_plane::{CalicoApi, CalicoEtcd, ClusterOptions};
-use wn_e2e::operator::NAME;
-use wn_e2e::stage::Stage;
 
 pub const SECRET: &str = "calico-etcd-secrets";
 pub const IPAM: &str = "/calico/ipam/v2/config";
@@ -22,22 +22,28 @@ pub struct Scene {
 impl Scene {
     /// Without Secret and without config.
     pub async fn set() -> Result<Self> {
+        let mut scene = Self::furnish().await?;
+        scene.stage.start().await?;
+        Ok(scene)
+    }
+
+    /// The same without the operator.
+    pub async fn furnish() -> Result<Self> {
         let options = ClusterOptions {
             calico_api: CalicoApi::None,
             calico_objects: false,
             ..ClusterOptions::default()
         };
-        let mut stage = Stage::set_with_values(options, &[("etcd.secretName", SECRET)]).await?;
+        let stage = Stage::set_with_values(options, &[("etcd.secretName", SECRET)]).await?;
         let etcd = CalicoEtcd::start(&stage.cluster).await?;
         etcd.seed().await?;
-        stage.start().await?;
         Ok(Self { stage, etcd })
     }
 
     /// With Secret, and the config applied.
     pub async fn play() -> Result<Self> {
         let scene = Self::set().await?;
-        scene.secret(["etcd-ca", "etcd-cert", "etcd-key"]).await?;
+        scene.own_secret().await?;
         scene.stage.apply(scene.spec()).await?;
         Ok(scene)
     }
@@ -51,6 +57,11 @@ impl Scene {
                 "encapsulation": {"whenInUse": "Migrate"},
             },
         })
+    }
+
+    /// Creates the Secret under the keys of Calico's own manifests.
+    pub async fn own_secret(&self) -> Result<()> {
+        self.secret(["etcd-ca", "etcd-cert", "etcd-key"]).await
     }
 
     /// Creates the Secret under these keys.
