@@ -20,4 +20,5 @@ pub mod release;
 mod sample;
 pub mod selector;
 mod sets;
+pub mod update;
 mod validate;

@@ -1,5 +1,8 @@
 //! The folder of shared cases, which a fresh checkout has not.
 
+#![allow(clippy::unwrap_used, reason = "in tests, an error is a failure")]
+#![allow(dead_code, reason = "each test uses a part of it")]
+
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
