@@ -35,6 +35,8 @@ pub struct Cluster {
     pub refused: Vec<Refusal>,
     /// Policies that Felix treats as missing, because it cannot use them.
     pub missing: Vec<PolicyId>,
+    /// HostEndpoints of Windows nodes.
+    pub host_endpoints: Vec<String>,
     /// Profiles that exist: allow or have no rules.
     pub profiles: HashMap<String, bool>,
 }
@@ -152,6 +154,12 @@ impl Cluster {
             unknown: Vec::new(),
             refused: Vec::new(),
             missing: Vec::new(),
+            host_endpoints: objects
+                .host_endpoints
+                .iter()
+                .filter(|(_, endpoint)| nodes.contains_key(&endpoint.spec.node))
+                .map(|((_, name), _)| name.clone())
+                .collect(),
             profiles: profiles(objects),
         }
     }

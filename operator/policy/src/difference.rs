@@ -38,6 +38,8 @@ pub struct Difference {
     pub direction: Direction,
     /// Packets looked at.
     pub packets: usize,
+    /// Those of them that Windows lets through.
+    pub let_through: usize,
     /// Let through, and should not be.
     pub more_open: Vec<Packet>,
     /// Dropped, and should not be.
@@ -59,12 +61,14 @@ pub fn of_endpoint(
         let mut difference = Difference {
             direction,
             packets: 0,
+            let_through: 0,
             more_open: Vec::new(),
             more_closed: Vec::new(),
         };
-        for packet in sample.packets(node_addresses) {
+        for packet in sample.packets(direction, node_addresses) {
             difference.packets += 1;
             let is_open = lets_through(acls, direction, &packet, local);
+            difference.let_through += usize::from(is_open);
             match (is_open, meanings.of(&packet, local).is_allowed) {
                 (true, false) => difference.more_open.push(packet),
                 (false, true) => difference.more_closed.push(packet),
@@ -76,6 +80,20 @@ pub fn of_endpoint(
         }
     }
     differences
+}
+
+impl Difference {
+    /// Without packets of a pod to itself; `None` where nothing is left.
+    pub fn without(&self, own: Ipv4Addr) -> Option<Self> {
+        let others = |packets: &[Packet]| packets.iter().filter(|p| p.remote != own).copied().collect();
+        let difference = Self {
+            more_open: others(&self.more_open),
+            more_closed: others(&self.more_closed),
+            ..*self
+        };
+        let is_any = !difference.more_open.is_empty() || !difference.more_closed.is_empty();
+        is_any.then_some(difference)
+    }
 }
 
 /// In one word.

@@ -205,7 +205,8 @@ impl Evaluation {
         used.endpoints.iter().any(|position| {
             let endpoint = &self.cluster.endpoints[*position];
             let sample = &self.samples[endpoint.class][direction as usize];
-            let mut packets = sample.packets(&endpoint.node_addresses);
+            let packets = sample.packets(direction, &endpoint.node_addresses);
+            let mut packets = packets.filter(|packet| packet.remote != endpoint.pod.address);
             packets.any(|packet| {
                 let flow = Flow::new(&packet, endpoint.pod.address, direction);
                 test(&flow, &packet, endpoint)
@@ -276,13 +277,20 @@ fn differences(
             let at = (endpoint.pod.address, &*endpoint.node_addresses);
             difference::of_endpoint(cluster, class, acls, &samples[endpoint.class], at)
         };
-        if depends[endpoint.class] {
-            all.push(compute());
+        // Endpoints of a class and node differ by nothing but their address.
+        let key = (endpoint.class, endpoint.pod.node.as_str());
+        let differences = if depends[endpoint.class] {
+            compute()
         } else {
-            // Endpoints of a node that differ by nothing but their address.
-            let key = (endpoint.class, endpoint.pod.node.as_str());
-            all.push(of_class.entry(key).or_insert_with(compute).clone());
-        }
+            of_class.entry(key).or_insert_with(compute).clone()
+        };
+        let own = endpoint.pod.address;
+        all.push(
+            differences
+                .iter()
+                .filter_map(|difference| difference.without(own))
+                .collect(),
+        );
     }
     all
 }

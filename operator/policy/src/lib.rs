@@ -2,13 +2,14 @@
 //! client.
 //!
 //! The way of data: `input` → `convert` (with `validate`) → `model` → `cluster` → `meaning` beside `felix` →
-//! `difference` → `evaluate` → `output`.
+//! `difference` → `evaluate` → `output` and `findings`; `update` is two clusters and what is between them.
 
 pub mod cluster;
 mod convert;
 pub mod difference;
 pub mod evaluate;
 pub mod felix;
+pub mod findings;
 mod index;
 pub mod input;
 pub mod meaning;

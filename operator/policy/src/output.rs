@@ -86,6 +86,9 @@ pub struct RuleLine {
 pub struct EndpointEntry {
     pub pod: String,
     pub ip: String,
+    /// For filters; machines have it from the pod.
+    #[serde(skip)]
+    pub node: String,
     pub tiers: Vec<String>,
     pub profiles: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -252,6 +255,7 @@ fn endpoints(evaluation: &Evaluation) -> Vec<EndpointEntry> {
         EndpointEntry {
             pod: endpoint.name(),
             ip: endpoint.pod.address.to_string(),
+            node: endpoint.pod.node.clone(),
             tiers: tier_lines(&evaluation.cluster, class),
             profiles: class.profiles.to_vec(),
             felix_errors: if misses {

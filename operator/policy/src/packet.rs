@@ -50,6 +50,15 @@ impl PortProtocol {
         }
     }
 
+    /// As people write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Udp => "UDP",
+            Self::Sctp => "SCTP",
+        }
+    }
+
     const fn as_str(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",

@@ -47,9 +47,14 @@ impl Sample {
         }
     }
 
-    /// The packets for a pod, whose node has `node_addresses`: traffic from it is always let through.
-    pub fn packets<'a>(&'a self, node_addresses: &'a [Ipv4Addr]) -> impl Iterator<Item = Packet> + 'a {
-        let remotes = self.addresses.iter().filter(|a| !node_addresses.contains(a));
+    /// The packets for pods of a node: those from it are always let in.
+    pub fn packets<'a>(
+        &'a self,
+        direction: Direction,
+        node_addresses: &'a [Ipv4Addr],
+    ) -> impl Iterator<Item = Packet> + 'a {
+        let is_let_in = move |a: &&Ipv4Addr| direction == Direction::Ingress && node_addresses.contains(a);
+        let remotes = self.addresses.iter().filter(move |a| !is_let_in(a));
         remotes.flat_map(|remote| {
             self.contents.iter().map(|content| Packet {
                 remote: *remote,

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::cluster::{Class, Cluster, Endpoint, Refused};
 use crate::evaluate::Evaluation;
-use crate::input::Objects;
 use crate::input::kubernetes::Pod as PodObject;
+use crate::input::{Key, Objects};
 use crate::model::{Direction, Policy, PolicyId, Side};
 use crate::output::{AclLine, acl_lines};
 use crate::release::Release;
@@ -22,6 +22,9 @@ use crate::sets::{Sets, felix_selector};
 #[serde(rename_all = "camelCase")]
 pub struct PodUpdate {
     pub pod: String,
+    /// For filters; machines have it from the pod.
+    #[serde(skip)]
+    pub node: String,
     /// What Felix on the pod's node tells its dataplane.
     pub messages: Vec<&'static str>,
     /// The pod keeps its old ACLs.
@@ -29,6 +32,26 @@ pub struct PodUpdate {
     pub before: Vec<AclLine>,
     pub after: Vec<AclLine>,
     pub after_restart: Vec<AclLine>,
+}
+
+/// What an edit does: to the first pod that it changes, and to all.
+#[derive(Clone, Debug, Serialize)]
+pub struct UpdateReport {
+    #[serde(flatten)]
+    pub first: Option<PodUpdate>,
+    /// Where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<PodUpdate>,
+}
+
+impl UpdateReport {
+    /// The first pod whose ACLs the edit should change, or else the first, stands above the others.
+    pub fn new(pods: Vec<PodUpdate>) -> Self {
+        let changed = pods.iter().find(|pod| pod.before != pod.after_restart);
+        let first = changed.or(pods.first()).cloned();
+        let pods = if pods.len() > 1 { pods } else { Vec::new() };
+        Self { first, pods }
+    }
 }
 
 /// The pods of Windows nodes that run before and after the edit, by address.
@@ -58,6 +81,7 @@ pub fn of(before: &Objects, update: &Objects, release: Release) -> Vec<PodUpdate
         };
         updates.push(PodUpdate {
             pod: endpoint.name(),
+            node: endpoint.pod.node.clone(),
             messages: change.messages.clone(),
             stale: after != after_restart,
             before,
@@ -265,6 +289,14 @@ impl<'a> Change<'a> {
             ("WorkloadEndpointRemove", gone),
             ("ActivePolicyRemove", removed_policies),
             ("IPSetRemove", removed_sets),
+            (
+                "ServiceAccountUpdate",
+                changed_objects(&old.objects.service_accounts, &new.objects.service_accounts),
+            ),
+            (
+                "NamespaceUpdate",
+                changed_objects(&old.objects.namespaces, &new.objects.namespaces),
+            ),
         ];
         let messages = messages
             .into_iter()
@@ -318,6 +350,12 @@ fn is_dirty(old: &State<'_>, new: &State<'_>, name: &str) -> bool {
     // A tier that changes has all endpoints with policies looked at.
     let tiers_changed = old.objects.tiers != new.objects.tiers && !matched.is_empty();
     tiers_changed || object(old) != object(new) || old.matched(was) != matched
+}
+
+fn changed_objects<T: PartialEq>(old: &BTreeMap<Key, T>, new: &BTreeMap<Key, T>) -> usize {
+    new.iter()
+        .filter(|(key, object)| old.get(*key) != Some(*object))
+        .count()
 }
 
 /// What of a pod is its endpoint's.

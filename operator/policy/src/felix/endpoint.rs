@@ -12,8 +12,13 @@ use crate::model::{Direction, Policy, PolicyId, Tier};
 use crate::net;
 
 /// Felix' process ends with it.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Panic;
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Panic {
+    /// Policy set of the Pass.
+    pub pass: Arc<str>,
+    /// Policy set of the rule of the next tier.
+    pub next: Arc<str>,
+}
 
 impl Panic {
     /// What it says.

@@ -54,11 +54,22 @@ fn both(pass: &Acl, then: &Acl) -> Result<Option<Acl>, Panic> {
         protocol,
         local,
         remote,
-        local_ports: common_ports(&pass.local_ports, &then.local_ports)?,
-        remote_ports: common_ports(&pass.remote_ports, &then.remote_ports)?,
+        local_ports: common_ports(&pass.local_ports, &then.local_ports).map_err(|_| panic(pass, then))?,
+        remote_ports: common_ports(&pass.remote_ports, &then.remote_ports).map_err(|_| panic(pass, then))?,
         ..then.clone()
     }))
 }
+
+fn panic(pass: &Acl, then: &Acl) -> Panic {
+    Panic {
+        pass: pass.from.clone().unwrap_or_default(),
+        next: then.from.clone().unwrap_or_default(),
+    }
+}
+
+/// Felix' set of ports ends with a port that is in both lists.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct NoEnd;
 
 fn common(a: &Addresses, b: &Addresses) -> Option<Addresses> {
     let (Some(a), Some(b)) = (a, b) else {
@@ -75,7 +86,7 @@ const FEWEST_BITS: u32 = 19;
 /// Ports in both lists. Felix holds them in a bit set that is as long as the highest port needs; where both lists end
 /// there, it finds no clear bit after the last range and panics. Where they have no port in common it should drop the
 /// rule, but looks at the length of the set instead of its bits: no ports are left, which means all of them.
-fn common_ports(a: &Ports, b: &Ports) -> Result<Ports, Panic> {
+fn common_ports(a: &Ports, b: &Ports) -> Result<Ports, NoEnd> {
     if a.is_empty() || b.is_empty() {
         return Ok(if a.is_empty() { b.clone() } else { a.clone() });
     }
@@ -97,7 +108,7 @@ fn common_ports(a: &Ports, b: &Ports) -> Result<Ports, Panic> {
         .last()
         .is_some_and(|(_, high)| u32::from(*high) + 1 == length)
     {
-        return Err(Panic);
+        return Err(NoEnd);
     }
     Ok(found.into())
 }
@@ -126,15 +137,15 @@ mod tests {
     #[case::any(&[], &[(80, 90)], Ok(vec![(80, 90)]))]
     #[case::overlap(&[(80, 90)], &[(85, 443)], Ok(vec![(85, 90)]))]
     #[case::disjoint_means_all(&[(80, 90)], &[(443, 443)], Ok(vec![]))]
-    #[case::equal(&[(80, 80)], &[(80, 80)], Err(Panic))]
-    #[case::same_end(&[(1, 65535)], &[(30000, 65535)], Err(Panic))]
+    #[case::equal(&[(80, 80)], &[(80, 80)], Err(NoEnd))]
+    #[case::same_end(&[(1, 65535)], &[(30000, 65535)], Err(NoEnd))]
     #[case::low_ports(&[(17, 17)], &[(17, 17)], Ok(vec![(17, 17)]))]
-    #[case::from_18_on(&[(18, 18)], &[(18, 18)], Err(Panic))]
+    #[case::from_18_on(&[(18, 18)], &[(18, 18)], Err(NoEnd))]
     #[case::touching(&[(80, 85), (86, 90), (443, 443)], &[(80, 90)], Ok(vec![(80, 90)]))]
     fn ports_in_common(
         #[case] a: &[Range],
         #[case] b: &[Range],
-        #[case] expected: Result<Vec<Range>, Panic>,
+        #[case] expected: Result<Vec<Range>, NoEnd>,
     ) {
         let found = common_ports(&a.into(), &b.into());
         assert_eq!(found.map(|ports| ports.to_vec()), expected);

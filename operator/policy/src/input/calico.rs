@@ -175,4 +175,11 @@ pub struct NetworkSetSpec {
 #[serde(default)]
 pub struct HostEndpoint {
     pub metadata: Metadata,
+    pub spec: HostEndpointSpec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct HostEndpointSpec {
+    pub node: String,
 }

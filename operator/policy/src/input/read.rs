@@ -7,6 +7,9 @@ use super::calico::{CalicoPolicy, PolicyKind};
 use super::kubernetes::{Metadata, NetworkPolicySpec};
 use super::{Key, Objects};
 
+/// Values in one document: a list of 20,000 pods has fewer.
+const MOST_NODES: usize = 20_000_000;
+
 /// A text with objects, and what to call it in errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest<'a> {
@@ -49,9 +52,12 @@ impl Objects {
         if is_blank(text) {
             return Ok(());
         }
-        // The caller bounds the text. `n` and `on` are texts, as labels have them.
-        let options = serde_saphyr::options! { budget: None, strict_booleans: true };
-        let value = serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())?;
+        let value = if text.trim_start().starts_with('{') && text.trim_end().ends_with('}') {
+            // JSON is much faster to read; what is not, as in YAML's own braces, is left to the other parser.
+            serde_json::from_str(text).or_else(|_| yaml(text))?
+        } else {
+            yaml(text)?
+        };
         self.add(without_nulls(value))
     }
 
@@ -112,6 +118,15 @@ impl Objects {
             }
         }
     }
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MOST_NODES, max_events: 2 * MOST_NODES },
+        // `n` and `on` are texts, as labels have them.
+        strict_booleans: true,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())
 }
 
 fn calico_policy(kind: PolicyKind, stored: bool, value: &Value) -> Result<CalicoPolicy, String> {
