@@ -25,7 +25,10 @@ fn plan_and_policy_are_pure() {
     let plan = tree(&["--package", "wn-plan", "--edges", "normal"]);
     assert!(plan.contains("wn-api"), "the tree is that of wn-plan: {plan:?}");
     let policy = tree(&["--package", "wn-policy", "--edges", "normal"]);
-    assert!(policy.contains("ipnet"), "the tree is that of wn-policy: {policy:?}");
+    assert!(
+        policy.contains("ipnet"),
+        "the tree is that of wn-policy: {policy:?}"
+    );
     let impure = [
         "tokio",
         "mio",

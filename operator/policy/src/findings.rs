@@ -17,7 +17,7 @@ use crate::difference::Difference;
 use crate::evaluate::Evaluation;
 use crate::input::Objects;
 use crate::model::{Direction, PolicyId};
-use crate::packet::Packet;
+use crate::packet::{CLIENT_PORT, Content, Packet, PortProtocol};
 use crate::release::Release;
 use cause::Cause;
 
@@ -75,9 +75,21 @@ pub fn all(objects: &Objects, release: Release) -> Vec<Finding> {
 struct Effect<'a> {
     open: usize,
     closed: usize,
-    example: Option<(Packet, &'a Endpoint, bool)>,
+    example: Option<(Packet, &'a Endpoint, Rank)>,
     pods: BTreeSet<String>,
     cuts_off: bool,
+}
+
+/// How well a packet shows what is wrong: what is open first, then TCP, then from a pod.
+type Rank = [bool; 3];
+
+fn rank(evaluation: &Evaluation, packet: &Packet, is_open: bool) -> Rank {
+    let is_tcp = matches!(packet.content, Content::Ports(PortProtocol::Tcp, CLIENT_PORT, _));
+    [
+        is_open,
+        is_tcp,
+        evaluation.cluster.pods.contains_key(&packet.remote),
+    ]
 }
 
 fn of_differences(evaluation: &Evaluation) -> Vec<Finding> {
@@ -93,7 +105,7 @@ fn of_differences(evaluation: &Evaluation) -> Vec<Finding> {
                 let (_, effect) = effects
                     .entry(cause.key())
                     .or_insert_with(|| (cause, Effect::default()));
-                effect.add(endpoint, difference, *packet, is_open);
+                effect.add(evaluation, endpoint, difference, *packet, is_open);
             }
         }
     }
@@ -104,10 +116,17 @@ fn of_differences(evaluation: &Evaluation) -> Vec<Finding> {
 }
 
 impl<'a> Effect<'a> {
-    fn add(&mut self, endpoint: &'a Endpoint, difference: &Difference, packet: Packet, is_open: bool) {
-        let shows_more = self.example.is_none_or(|(_, _, was_open)| is_open && !was_open);
-        if shows_more {
-            self.example = Some((packet, endpoint, is_open));
+    fn add(
+        &mut self,
+        evaluation: &Evaluation,
+        endpoint: &'a Endpoint,
+        difference: &Difference,
+        packet: Packet,
+        is_open: bool,
+    ) {
+        let rank = rank(evaluation, &packet, is_open);
+        if self.example.is_none_or(|(_, _, best)| rank > best) {
+            self.example = Some((packet, endpoint, rank));
         }
         self.open += usize::from(is_open);
         self.closed += usize::from(!is_open);
@@ -126,9 +145,9 @@ impl<'a> Effect<'a> {
 
 fn finding(evaluation: &Evaluation, cause: &Cause<'_>, effect: &Effect<'_>) -> Finding {
     let entry = cause.code.entry();
-    let flow = effect.example.map(|(packet, endpoint, _)| {
-        words::flow(evaluation, endpoint, cause.direction, &packet)
-    });
+    let flow = effect
+        .example
+        .map(|(packet, endpoint, _)| words::flow(evaluation, endpoint, cause.direction, &packet));
     Finding {
         code: cause.code,
         severity: effect.severity(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::acls;
+use crate::commands::{acls, lint, told};
 
 #[derive(Parser)]
 #[command(name = "windows-node-operator", version, about)]
@@ -22,7 +22,11 @@ enum Command {
     /// Print the CustomResourceDefinition.
     Crd,
     /// Show what Windows enforces of network policies, ACL by ACL, and where that is not what they mean.
+    #[command(after_help = acls::EXAMPLES)]
     Acls(acls::Arguments),
+    /// Find what Windows does otherwise than network policies mean; the exit code is 1 for warnings, 2 for errors.
+    #[command(after_help = lint::EXAMPLES)]
+    Lint(lint::Arguments),
     /// Delete the WindowsNodeConfig and wait until the cluster is restored.
     Uninstall {
         /// Seconds to wait.
@@ -63,7 +67,8 @@ pub fn main() -> anyhow::Result<ExitCode> {
             runtime()?.block_on(crate::run::run(settings))?;
         }
         Command::Crd => print_crd()?,
-        Command::Acls(arguments) => acls::run(&arguments)?,
+        Command::Acls(arguments) => return Ok(told(acls::run(&arguments))),
+        Command::Lint(arguments) => return Ok(told(lint::run(&arguments))),
         Command::Uninstall { timeout } => {
             crate::telemetry::init("info", LogFormat::Text)?;
             runtime()?.block_on(async {

@@ -59,7 +59,9 @@ pub fn of<'a>(
                 let code = match felix::of_rule(rule, direction, &cluster.sets, cluster.release) {
                     Err(Lost::Skipped(reason)) if is_matched => lost(reason),
                     Ok(_) if is_matched && rule.http => Some(Code::HttpIgnored),
-                    Ok(_) if is_matched && rule.action == Action::Pass && is_last => Some(Code::PassInLastTier),
+                    Ok(_) if is_matched && rule.action == Action::Pass && is_last => {
+                        Some(Code::PassInLastTier)
+                    }
                     Ok(acls) if !is_matched && rule.destination.service.is_some() => {
                         let is_wider = acls.iter().any(|acl| is_about(acl, direction, packet, local));
                         is_wider.then_some(Code::ServiceAlone)

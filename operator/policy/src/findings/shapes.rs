@@ -19,7 +19,12 @@ pub fn all(evaluation: &Evaluation) -> Vec<Finding> {
     let cluster = &evaluation.cluster;
     findings.extend(cluster.host_endpoints.iter().map(|name| {
         let message = "is of a Windows node, where policies are enforced at pods only";
-        finding(Code::HostEndpoint, Severity::Warning, format!("HostEndpoint {name}"), message)
+        finding(
+            Code::HostEndpoint,
+            Severity::Warning,
+            format!("HostEndpoint {name}"),
+            message,
+        )
     }));
     let not_for_pods = cluster.policies.iter().filter(|p| p.do_not_track || p.pre_dnat);
     findings.extend(not_for_pods.map(|policy| {
@@ -27,7 +32,10 @@ pub fn all(evaluation: &Evaluation) -> Vec<Finding> {
         finding(Code::NotForPods, Severity::Info, policy.id.to_string(), message)
     }));
     findings.extend(cluster.unknown.iter().map(|object| {
-        let message = format!("Calico {} does not know it and does not enforce it", cluster.release);
+        let message = format!(
+            "Calico {} does not know it and does not enforce it",
+            cluster.release
+        );
         finding(Code::UnknownToRelease, Severity::Warning, object.clone(), message)
     }));
     findings
@@ -36,7 +44,10 @@ pub fn all(evaluation: &Evaluation) -> Vec<Finding> {
 /// Objects that Calico refuses, in the cluster that has them stored.
 pub fn of_refused(stored: &Evaluation) -> Vec<Finding> {
     let opens = stored.endpoints().any(|(position, _)| {
-        matches!(stored.verdict(position), Verdict::MoreOpen | Verdict::Both | Verdict::FelixPanics)
+        matches!(
+            stored.verdict(position),
+            Verdict::MoreOpen | Verdict::Both | Verdict::FelixPanics
+        )
     });
     let refusals = stored.cluster.refused.iter();
     refusals
@@ -48,7 +59,11 @@ pub fn of_refused(stored: &Evaluation) -> Vec<Finding> {
             } else {
                 "if it is stored all the same, Felix takes it without the part it cannot use"
             };
-            let severity = if is_missing || opens { Severity::Error } else { Severity::Warning };
+            let severity = if is_missing || opens {
+                Severity::Error
+            } else {
+                Severity::Warning
+            };
             let message = format!("Calico refuses it: {}; {then}", refusal.error);
             finding(Code::Refused, severity, refusal.object.clone(), message)
         })
@@ -79,7 +94,11 @@ fn panics(evaluation: &Evaluation) -> Vec<Finding> {
         }
     }
     let findings = pods.into_iter().map(|((pass, next), pods)| {
-        let of_policy = |set: &str| set.trim_start_matches("policy-").to_owned();
+        let of_policy = |set: &str| {
+            let mut policies = evaluation.cluster.policies.iter().map(|policy| &policy.id);
+            let found = policies.find(|id| set.strip_prefix("policy-") == Some(&id.felix()));
+            found.map_or_else(|| set.to_owned(), ToString::to_string)
+        };
         let message = format!(
             "its Pass and {} have lists of ports that end with the same port: Felix panics, and every pod of the node is without policies",
             of_policy(next)
@@ -98,16 +117,23 @@ fn edits(evaluation: &Evaluation) -> Vec<Finding> {
     let is_used = cluster.classes.iter().any(|class| !class.tiers.is_empty());
     if cluster.release.loses_rule_edits() && is_used {
         let object = format!("Calico {}", cluster.release);
-        let message = "edits of ports, networks and actions of policies do not reach running pods of Windows nodes";
+        let message =
+            "edits of ports, networks and actions of policies do not reach running pods of Windows nodes";
         findings.push(finding(Code::RuleEdits, Severity::Error, object, message));
     }
     if !cluster.release.has_tiers() {
         return findings;
     }
-    let later = cluster.classes.iter().flat_map(|class| class.tiers.iter().skip(1));
+    let later = cluster
+        .classes
+        .iter()
+        .flat_map(|class| class.tiers.iter().skip(1));
     let later: BTreeSet<usize> = later.flat_map(|(_, policies)| policies).copied().collect();
     for policy in later.into_iter().map(|i| &cluster.policies[i]) {
-        if Direction::BOTH.into_iter().any(|d| policy.governs(d) && names_members(policy, d)) {
+        if Direction::BOTH
+            .into_iter()
+            .any(|d| policy.governs(d) && names_members(policy, d))
+        {
             let message = format!(
                 "is in tier {}, behind another tier of its pods: pods that join its selectors later do not reach running pods",
                 policy.tier
@@ -145,17 +171,24 @@ fn long_rule(policy: &Policy, rule: &Rule, direction: Direction, acls: &[Acl]) -
         length(&acl.local).max(1) * length(&acl.remote).max(1) * ports
     });
     let combinations: usize = combinations.sum();
-    let is_cut = acls.iter().any(|acl| is_chunk(&acl.local) || is_chunk(&acl.remote));
+    let is_cut = acls
+        .iter()
+        .any(|acl| is_chunk(&acl.local) || is_chunk(&acl.remote));
     if combinations < MANY && !is_cut {
         return None;
     }
-    let sum = |list: fn(&Acl) -> &Addresses| acls.iter().map(|acl| length(list(acl))).max().unwrap_or_default();
+    let sum =
+        |list: fn(&Acl) -> &Addresses| acls.iter().map(|acl| length(list(acl))).max().unwrap_or_default();
     let (own, remote) = (sum(|acl| &acl.local), sum(|acl| &acl.remote));
     let message = format!(
         "makes {} ACLs for each pod that it selects: {own} addresses of pods × {remote} of peers × ports, {combinations} combinations",
         acls.len()
     );
-    let severity = if combinations >= MANY { Severity::Warning } else { Severity::Info };
+    let severity = if combinations >= MANY {
+        Severity::Warning
+    } else {
+        Severity::Info
+    };
     let mut finding = finding(Code::ManyAddresses, severity, policy.id.to_string(), message);
     finding.field = Some(format!("spec.{}[{}]", direction.as_str(), rule.origin.index));
     Some(finding)

@@ -43,8 +43,7 @@ pub struct Entry {
     pub source: &'static str,
 }
 
-const BY_EFFECT: &str =
-    "Error where something is open that should be closed or a pod is cut off, Warning where something is closed that should be open, silent without an effect";
+const BY_EFFECT: &str = "Error where something is open that should be closed or a pod is cut off, Warning where something is closed that should be open, silent without an effect";
 const POLICY_SETS: &str = "projectcalico/calico felix/dataplane/windows/policysets/policysets.go";
 const FLATTENER: &str = "projectcalico/calico felix/dataplane/windows/flattener.go";
 const ENDPOINTS: &str = "projectcalico/calico felix/dataplane/windows/endpoint_mgr.go";

@@ -75,7 +75,9 @@ fn negative_field(side: &Side) -> Option<&'static str> {
 pub fn message(cause: &Cause<'_>, open: usize, closed: usize, cuts_off: bool) -> String {
     let what = match (cause.code, cause.rule) {
         (Code::Staged, _) => "Felix drops every packet that comes to the staged policy".to_owned(),
-        (Code::HttpIgnored, _) => "the rule is for every packet, not only for the requests it names".to_owned(),
+        (Code::HttpIgnored, _) => {
+            "the rule is for every packet, not only for the requests it names".to_owned()
+        }
         (Code::ServiceAlone, _) => "the rule is for every packet to the service's endpoints".to_owned(),
         (Code::PassInLastTier, _) => "Pass in the last tier blocks".to_owned(),
         (Code::PassOpensPorts, _) => "a rule of the next tier is for all ports".to_owned(),
@@ -85,7 +87,9 @@ pub fn message(cause: &Cause<'_>, open: usize, closed: usize, cuts_off: bool) ->
     };
     let mut message = format!("on Windows {what}");
     let effect = match (open > 0, closed > 0) {
-        (true, true) => "some of what should be denied is allowed, and some of what should be allowed is denied",
+        (true, true) => {
+            "some of what should be denied is allowed, and some of what should be allowed is denied"
+        }
         (true, false) => "what should be denied is allowed",
         _ => "what should be allowed is denied",
     };
@@ -118,17 +122,28 @@ pub fn flow(evaluation: &Evaluation, endpoint: &Endpoint, direction: Direction, 
     let acls = evaluation.acls(endpoint);
     let acl = acls.and_then(|acls| deciding(acls.of(direction), direction, packet, local));
     let action = acl.map_or(AclAction::Block, |acl| acl.action);
-    let on_windows = if action == AclAction::Allow { "allowed" } else { "denied" };
-    let from = acl.and_then(|acl| acl.from.as_deref()).unwrap_or("the end of a tier");
+    let on_windows = if action == AclAction::Allow {
+        "allowed"
+    } else {
+        "denied"
+    };
+    let from = acl
+        .and_then(|acl| acl.from.as_deref())
+        .unwrap_or("the end of a tier");
     let meant = if meaning.is_allowed { "allowed" } else { "denied" };
-    format!("{} {ends}: {meant} {by}, {on_windows} on Windows by {from}", content(packet.content))
+    format!(
+        "{} {ends}: {meant} {by}, {on_windows} on Windows by {from}",
+        content(packet.content)
+    )
 }
 
 fn content(content: Content) -> String {
     match content {
         Content::Icmp(kind, code) => format!("ICMP type {kind} code {code}"),
         Content::Ports(protocol, CLIENT_PORT, port) => format!("{} {port}", protocol.name()),
-        Content::Ports(protocol, source, port) => format!("{} {port} (source port {source})", protocol.name()),
+        Content::Ports(protocol, source, port) => {
+            format!("{} {port} (source port {source})", protocol.name())
+        }
         Content::Other(number) => format!("protocol {number}"),
     }
 }

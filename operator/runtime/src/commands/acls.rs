@@ -2,22 +2,23 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::ensure;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 use wn_policy::output::{AclLine, DifferenceEntry, EndpointEntry, List, PortList, Report};
 use wn_policy::release::Release;
 use wn_policy::update::{self, PodUpdate, UpdateReport};
 
-use super::{files, print};
+use super::{Format, files, print};
 
-/// Examples:
-///   acls -f cluster.yaml
-///   kubectl get node,ns,sa,pod,svc,endpointslice,netpol -A -o yaml | acls -f - -f policies.yaml --pod shop/web
-///   acls -f cluster.yaml --update edited-policy.yaml
+pub const EXAMPLES: &str = "Examples:
+  acls -f cluster.yaml
+  kubectl get node,ns,sa,pod,svc,endpointslice,netpol -A -o yaml | acls -f - policies.yaml --pod shop/web
+  acls -f cluster.yaml --update edited-policy.yaml";
+
 #[derive(Args)]
-#[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// Manifests with nodes, namespaces, pods, services and policies; `-` is standard input.
     #[arg(short, long = "filename", value_name = "FILE", required = true, num_args = 1..)]
@@ -39,12 +40,6 @@ pub struct Arguments {
     pub output: Format,
 }
 
-#[derive(Clone, Copy, Eq, PartialEq, ValueEnum)]
-pub enum Format {
-    Text,
-    Json,
-}
-
 /// Everything that `-o json` prints.
 #[derive(Serialize)]
 struct Output {
@@ -55,26 +50,28 @@ struct Output {
     ignored: Vec<String>,
 }
 
-pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let objects = files::objects(&arguments.files)?;
     if !arguments.update.is_empty() {
         let edit = files::objects(&arguments.update)?;
         let mut pods = update::of(&objects, &edit, arguments.calico);
         pods.retain(|pod| arguments.is_chosen(&pod.pod, &pod.node));
         arguments.ensure_found(pods.is_empty())?;
-        return match arguments.output {
-            Format::Json => print::json(&UpdateReport::new(pods)),
-            Format::Text => print::text(&pods.iter().map(update_text).collect::<String>()),
-        };
+        match arguments.output {
+            Format::Json => print::json(&UpdateReport::new(pods))?,
+            Format::Text => print::text(&pods.iter().map(update_text).collect::<String>())?,
+        }
+        return Ok(ExitCode::SUCCESS);
     }
     let mut report = Report::new(&objects, arguments.calico);
     report.endpoints.retain(|e| arguments.is_chosen(&e.pod, &e.node));
     arguments.ensure_found(report.endpoints.is_empty())?;
     let ignored = objects.ignored;
     match arguments.output {
-        Format::Json => print::json(&Output { report, ignored }),
-        Format::Text => print::text(&report_text(&report, &ignored)),
+        Format::Json => print::json(&Output { report, ignored })?,
+        Format::Text => print::text(&report_text(&report, &ignored))?,
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 impl Arguments {
