@@ -21,6 +21,8 @@ pub struct Evaluation {
     pub differences: Vec<Vec<Difference>>,
     samples: Vec<[Sample; 2]>,
     panicking_nodes: BTreeSet<String>,
+    /// Nodes whose Felix misses a policy set.
+    missing_nodes: BTreeSet<String>,
 }
 
 /// What became of a rule.
@@ -68,18 +70,17 @@ impl Evaluation {
             .map(|class| Direction::BOTH.map(|direction| sample(class, direction)))
             .collect();
         let panics = |e: &&Endpoint| acls[e.class].is_err();
-        let panicking_nodes = cluster
-            .endpoints
-            .iter()
-            .filter(panics)
-            .map(|e| e.pod.node.clone());
-        let panicking_nodes: BTreeSet<String> = panicking_nodes.collect();
+        let misses = |e: &&Endpoint| acls[e.class].as_ref().is_ok_and(|acls| acls.misses_policy_set);
+        let node = |e: &Endpoint| e.pod.node.clone();
+        let panicking_nodes: BTreeSet<String> = cluster.endpoints.iter().filter(panics).map(node).collect();
+        let missing_nodes: BTreeSet<String> = cluster.endpoints.iter().filter(misses).map(node).collect();
         let differences = differences(&cluster, &acls, &samples, &panicking_nodes);
         Self {
             acls,
             differences,
             samples,
             panicking_nodes,
+            missing_nodes,
             cluster,
         }
     }
@@ -96,9 +97,7 @@ impl Evaluation {
 
     /// Whether Felix on the node of an endpoint logs that it misses a policy set.
     pub fn misses_policy_set(&self, endpoint: &Endpoint) -> bool {
-        let node = &endpoint.pod.node;
-        let mut of_node = self.cluster.endpoints.iter().filter(|e| e.pod.node == *node);
-        of_node.any(|e| self.acls(e).is_some_and(|acls| acls.misses_policy_set))
+        !self.panics(endpoint) && self.missing_nodes.contains(&endpoint.pod.node)
     }
 
     /// ACLs of an endpoint; `None` where Felix panics.

@@ -35,10 +35,13 @@ pub enum Severity {
 /// Something about policies on Windows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
+    /// What it is about.
     pub code: Code,
+    /// How bad it is here.
     pub severity: Severity,
     /// Kind, namespace and name.
     pub object: String,
+    /// Field of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// What happens on Windows.
@@ -48,6 +51,7 @@ pub struct Finding {
     pub flow: Option<String>,
     /// What to do.
     pub mend: &'static str,
+    /// How we know.
     pub source: &'static str,
     /// Pods that it is about.
     #[serde(skip_serializing_if = "Vec::is_empty")]

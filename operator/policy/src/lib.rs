@@ -4,19 +4,21 @@
 //! The way of data: `input` → `convert` (with `validate`) → `model` → `cluster` → `meaning` beside `felix` →
 //! `difference` → `evaluate` → `output` and `findings`; `update` is two clusters and what is between them.
 
-pub mod cluster;
+#![deny(missing_docs)]
+
+mod cluster;
 mod convert;
-pub mod difference;
-pub mod evaluate;
-pub mod felix;
+mod difference;
+mod evaluate;
+mod felix;
 pub mod findings;
 mod index;
 pub mod input;
-pub mod meaning;
-pub mod model;
+mod meaning;
+mod model;
 mod net;
 pub mod output;
-pub mod packet;
+mod packet;
 pub mod release;
 mod sample;
 pub mod selector;

@@ -36,7 +36,9 @@ pub struct Report {
     /// Objects that the release does not know.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
+    /// Every rule of active policies.
     pub rules: Vec<RuleLine>,
+    /// Pods of Windows nodes, by address.
     pub endpoints: Vec<EndpointEntry>,
 }
 
@@ -46,15 +48,20 @@ pub struct Report {
 pub struct IfStored {
     /// Felix refuses a policy as a whole, too.
     pub treated_as_missing: bool,
+    /// Every rule of active policies.
     pub rules: Vec<RuleLine>,
+    /// Pods of Windows nodes, by address.
     pub endpoints: Vec<StoredEndpoint>,
 }
 
 /// An endpoint of the cluster with refused objects stored.
 #[derive(Clone, Debug, Serialize)]
 pub struct StoredEndpoint {
+    /// Namespace and name.
     pub pod: String,
+    /// ACLs against meaning.
     pub verdict: &'static str,
+    /// In the order given to HNS.
     pub acls: Vec<AclLine>,
 }
 
@@ -62,20 +69,32 @@ pub struct StoredEndpoint {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleLine {
+    /// Kind, namespace and name.
     pub policy: String,
+    /// Which way, seen from the pod.
     pub direction: &'static str,
+    /// Place in the user's object.
     pub index: usize,
+    /// Which of the parts that a rule becomes.
     pub part: usize,
+    /// How many they are.
     pub parts: usize,
+    /// What it does.
     pub action: &'static str,
+    /// What became of it.
     pub effect: &'static str,
+    /// What Felix says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
+    /// How many it became.
     pub acls: usize,
+    /// In one word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason_code: Option<&'static str>,
+    /// For lost rules: whether nothing is treated otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub harmless: Option<bool>,
+    /// What more there is to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
 }
@@ -84,19 +103,28 @@ pub struct RuleLine {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndpointEntry {
+    /// Namespace and name.
     pub pod: String,
+    /// Its IPv4 address.
     pub ip: String,
     /// For filters; machines have it from the pod.
     #[serde(skip)]
     pub node: String,
+    /// As Felix got them.
     pub tiers: Vec<String>,
+    /// As Felix got them.
     pub profiles: Vec<String>,
+    /// What Felix logs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub felix_errors: Vec<&'static str>,
+    /// What ends Felix' process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub felix_panic: Option<&'static str>,
+    /// In the order given to HNS.
     pub acls: Vec<AclLine>,
+    /// ACLs against meaning.
     pub verdict: &'static str,
+    /// By direction.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub difference: Vec<DifferenceEntry>,
 }
@@ -105,19 +133,29 @@ pub struct EndpointEntry {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AclLine {
+    /// Which way, seen from the pod.
     pub direction: &'static str,
+    /// What it does.
     pub action: &'static str,
+    /// IANA's number, or 256 for any.
     pub protocol: u16,
+    /// Of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_addresses: Option<List>,
+    /// Of the other end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_addresses: Option<List>,
+    /// Of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub local_ports: Option<PortList>,
+    /// Of the other end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_ports: Option<PortList>,
+    /// Where HNS applies it.
     pub rule_type: &'static str,
+    /// Lower wins.
     pub priority: u16,
+    /// Policy set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
 }
@@ -126,7 +164,9 @@ pub struct AclLine {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum List {
+    /// All of them.
     Items(Vec<String>),
+    /// What stands for them.
     Long(Long),
 }
 
@@ -134,13 +174,16 @@ pub enum List {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum PortList {
+    /// All of them, separated by commas.
     Text(String),
+    /// What stands for them.
     Long(Long),
 }
 
 /// A list that is too long to print.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Long {
+    /// How many.
     pub count: usize,
     /// Of the list joined by commas; absent where the members are chance.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,13 +194,19 @@ pub struct Long {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DifferenceEntry {
+    /// Which way, seen from the pod.
     pub direction: &'static str,
+    /// Packets looked at.
     pub packets: usize,
+    /// Examples of those let through that should not be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_open: Vec<String>,
+    /// How many there are.
     pub more_open_count: usize,
+    /// Examples of those dropped that should not be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_closed: Vec<String>,
+    /// How many there are.
     pub more_closed_count: usize,
 }
 
@@ -195,7 +244,7 @@ impl IfStored {
 }
 
 /// The rules of an evaluation.
-pub fn rule_lines(evaluation: &Evaluation) -> Vec<RuleLine> {
+fn rule_lines(evaluation: &Evaluation) -> Vec<RuleLine> {
     evaluation.rules().iter().map(RuleLine::new).collect()
 }
 
@@ -221,7 +270,7 @@ impl RuleLine {
 }
 
 /// Effect, reason and code of the reason.
-pub fn words(effect: Effect) -> (&'static str, Option<&'static str>, Option<&'static str>) {
+fn words(effect: Effect) -> (&'static str, Option<&'static str>, Option<&'static str>) {
     match effect {
         Effect::Programmed => ("programmed", None, None),
         Effect::Wider { of_http: true } => ("programmed-wider", None, Some("http-ignored")),
@@ -298,7 +347,7 @@ fn tier_lines(cluster: &Cluster, class: &Class) -> Vec<String> {
 }
 
 /// ACLs of an endpoint in the order given to HNS; none where Felix panics.
-pub fn acl_lines(evaluation: &Evaluation, endpoint: &Endpoint) -> Vec<AclLine> {
+pub(crate) fn acl_lines(evaluation: &Evaluation, endpoint: &Endpoint) -> Vec<AclLine> {
     let Some(acls) = evaluation.acls(endpoint) else {
         return Vec::new();
     };

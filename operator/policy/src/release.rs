@@ -8,9 +8,13 @@ use std::str::FromStr;
 pub enum Release {
     /// And older.
     V3_27,
+    /// As v3.27.
     V3_28,
+    /// The first with tiers.
     V3_29,
+    /// The first with staged policies.
     V3_30,
+    /// The last that sorts by stored names.
     V3_31,
     /// v3.32.0 alone.
     V3_32_0,

@@ -21,6 +21,7 @@ use crate::sets::{Sets, felix_selector};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodUpdate {
+    /// Namespace and name.
     pub pod: String,
     /// For filters; machines have it from the pod.
     #[serde(skip)]
@@ -29,14 +30,18 @@ pub struct PodUpdate {
     pub messages: Vec<&'static str>,
     /// The pod keeps its old ACLs.
     pub stale: bool,
+    /// ACLs before the edit.
     pub before: Vec<AclLine>,
+    /// ACLs with it.
     pub after: Vec<AclLine>,
+    /// ACLs with it, after Felix was started anew.
     pub after_restart: Vec<AclLine>,
 }
 
 /// What an edit does: to the first pod that it changes, and to all.
 #[derive(Clone, Debug, Serialize)]
 pub struct UpdateReport {
+    /// The one that stands above the others.
     #[serde(flatten)]
     pub first: Option<PodUpdate>,
     /// Where there are several.
@@ -115,8 +120,8 @@ impl<'a> State<'a> {
         let policies: BTreeMap<_, _> = active.map(|(_, policy)| (&policy.id, policy)).collect();
         let mut sets = BTreeMap::new();
         for policy in policies.values() {
-            for side in sides(policy) {
-                sets.extend(named_sets(side, &cluster.sets));
+            for end in ends(policy) {
+                sets.extend(named_sets(end, &cluster.sets));
             }
         }
         let profiles = local.iter().flat_map(|e| e.pod.profiles.iter());
@@ -179,25 +184,43 @@ fn metadata(policy: &Policy) -> Metadata<'_> {
     (&policy.tier, policy.order.to_bits(), flags)
 }
 
-fn sides(policy: &Policy) -> impl Iterator<Item = &Side> {
+/// One side of a rule, and which it is: sets of services have ports where they are the destination.
+#[derive(Clone, Copy)]
+enum End<'a> {
+    Source(&'a Side),
+    Destination(&'a Side),
+}
+
+impl<'a> End<'a> {
+    const fn side(self) -> &'a Side {
+        match self {
+            Self::Source(side) | Self::Destination(side) => side,
+        }
+    }
+
+    fn service_set(self) -> Option<String> {
+        let (namespace, name) = self.side().service.as_ref()?;
+        Some(match self {
+            Self::Source(_) => format!("svcnoport {namespace}/{name}"),
+            Self::Destination(_) => format!("svc {namespace}/{name}"),
+        })
+    }
+}
+
+fn ends(policy: &Policy) -> impl Iterator<Item = End<'_>> {
     let rules = policy.inbound.iter().chain(&policy.outbound);
-    rules.flat_map(|rule| rule.sides())
+    rules.flat_map(|rule| [End::Source(&rule.source), End::Destination(&rule.destination)])
 }
 
 /// Sets by which Felix finds a policy again: of selectors and services.
-fn referenced_sets(side: &Side) -> impl Iterator<Item = String> + '_ {
-    let selector = felix_selector(side).map(|selector| selector.to_string());
-    let service = side.service.iter().flat_map(|(namespace, name)| {
-        [
-            format!("svc {namespace}/{name}"),
-            format!("svcnoport {namespace}/{name}"),
-        ]
-    });
-    selector.into_iter().chain(service)
+fn referenced_sets(end: End<'_>) -> impl Iterator<Item = String> {
+    let selector = felix_selector(end.side()).map(|selector| selector.to_string());
+    selector.into_iter().chain(end.service_set())
 }
 
 /// All sets of one side of a rule, with their members.
-fn named_sets(side: &Side, sets: &Sets) -> Vec<(String, Vec<String>)> {
+fn named_sets(end: End<'_>, sets: &Sets) -> Vec<(String, Vec<String>)> {
+    let side = end.side();
     let nets = |selector| {
         let members = sets.selected(selector).nets.iter();
         members.map(ToString::to_string).collect::<Vec<_>>()
@@ -208,9 +231,21 @@ fn named_sets(side: &Side, sets: &Sets) -> Vec<(String, Vec<String>)> {
     } else if let Some(selector) = &side.not_selector {
         all.push((selector.to_string(), nets(selector)));
     }
-    if let Some(service) = &side.service {
-        let sockets = sets.service_sockets(service).iter().map(|s| format!("{s:?}"));
-        all.push((format!("svc {}/{}", service.0, service.1), sockets.collect()));
+    if let Some((name, service)) = end.service_set().zip(side.service.as_ref()) {
+        let members = match end {
+            End::Source(_) => sets
+                .service(service)
+                .nets
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            End::Destination(_) => sets
+                .service_sockets(service)
+                .iter()
+                .map(|s| format!("{s:?}"))
+                .collect(),
+        };
+        all.push((name, members));
     }
     for name in side.named_ports.iter().chain(&side.not_named_ports) {
         let selector = side
@@ -332,8 +367,8 @@ impl<'a> Change<'a> {
                 .iter()
                 .filter(|(id, _)| first_tier.contains(**id));
             let enforced = policies.filter(|(id, _)| !id.kind.is_staged());
-            let mut sides = enforced.flat_map(|(_, policy)| sides(policy));
-            sides.any(|side| referenced_sets(side).any(|name| self.sets.contains(&name)))
+            let mut ends = enforced.flat_map(|(_, policy)| ends(policy));
+            ends.any(|end| referenced_sets(end).any(|name| self.sets.contains(&name)))
         };
         (finds_policies && by_policy()) || (has_profiles && by_profile()) || by_set()
     }

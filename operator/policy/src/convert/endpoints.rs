@@ -50,7 +50,7 @@ impl Item {
     }
 }
 
-/// Every pod that has an IPv4 address of its own, and every network set.
+/// Every pod that has an IPv4 address of its own, every network set, and every host endpoint.
 pub fn items(objects: &Objects) -> Vec<Item> {
     let inherited = Inherited { objects };
     let pods = objects
@@ -63,18 +63,28 @@ pub fn items(objects: &Objects) -> Vec<Item> {
             labels.insert(NAMESPACE.to_owned(), namespace.clone());
             inherited.add_namespace(&mut labels, namespace);
         }
-        let nets = set.spec.nets.iter().filter_map(|text| net::parse(text));
-        let nets = nets.filter_map(|(_, net)| match net {
-            IpNet::V4(net) => Some(net),
-            IpNet::V6(_) => None,
-        });
         Item {
             labels,
-            nets: nets.collect(),
+            nets: networks(&set.spec.nets),
             pod: None,
         }
     });
-    pods.chain(sets).collect()
+    let hosts = objects.host_endpoints.values().map(|endpoint| Item {
+        labels: endpoint.metadata.labels.clone(),
+        nets: networks(&endpoint.spec.expected_ips),
+        pod: None,
+    });
+    pods.chain(sets).chain(hosts).collect()
+}
+
+/// The IPv4 networks among texts.
+fn networks(texts: &[String]) -> Vec<Ipv4Net> {
+    let nets = texts.iter().filter_map(|text| net::parse(text));
+    let of_version_4 = nets.filter_map(|(_, net)| match net {
+        IpNet::V4(net) => Some(net),
+        IpNet::V6(_) => None,
+    });
+    of_version_4.collect()
 }
 
 fn of_pod((namespace, name): &Key, pod: &Object, inherited: &Inherited<'_>) -> Option<Item> {

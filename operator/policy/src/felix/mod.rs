@@ -5,6 +5,6 @@ mod endpoint;
 mod flatten;
 mod rules;
 
-pub use acl::{ANY_PROTOCOL, Acl, AclAction, Addresses, Ports, RuleType};
+pub use acl::{Acl, AclAction, Addresses, Ports, RuleType};
 pub use endpoint::{Acls, MISSING_POLICY_SET, Panic, PolicySets, allow_from_node, of_class};
 pub use rules::{Lost, Reason, of_rule};

@@ -7,23 +7,41 @@ use serde::{Serialize, Serializer};
 /// What a finding is about. A code is stable: one that falls away is never given again.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Code {
+    /// A rule with a negative match.
     NegativeMatch,
+    /// A rule with a named port.
     NamedPort,
+    /// A rule with an ICMP type.
     IcmpType,
+    /// A rule with a match of HTTP requests.
     HttpIgnored,
+    /// A rule with a service and other matches.
     ServiceAlone,
+    /// A Pass in the last tier.
     PassInLastTier,
+    /// A Pass in a release without tiers.
     PassUnsupported,
+    /// A Pass with ports, and other ports in the next tier.
     PassOpensPorts,
+    /// A Pass with ports, and the same last port in the next tier.
     FelixPanics,
+    /// A staged policy.
     Staged,
+    /// Edits of rules while pods run.
     RuleEdits,
+    /// Members that join a selector of a later tier.
     LaterTierMembers,
+    /// A rule with many addresses and ports.
     ManyAddresses,
+    /// A HostEndpoint of a Windows node.
     HostEndpoint,
+    /// A policy for host endpoints that selects pods.
     NotForPods,
+    /// An object that Calico's validation refuses.
     Refused,
+    /// An object that the release does not know.
     UnknownToRelease,
+    /// A difference without a code of its own.
     Unexplained,
 }
 
@@ -32,6 +50,7 @@ pub enum Code {
 pub struct Entry {
     /// `WN2` and three digits.
     pub code: &'static str,
+    /// In a few words.
     pub title: &'static str,
     /// What happens on Windows.
     pub what: &'static str,
@@ -39,7 +58,9 @@ pub struct Entry {
     pub severity: &'static str,
     /// Releases of Calico that do it.
     pub releases: &'static str,
+    /// What to do.
     pub mend: &'static str,
+    /// How we know.
     pub source: &'static str,
 }
 

@@ -6,6 +6,7 @@ use super::kubernetes::{Metadata, NetworkPolicySpec};
 use super::{Port, Protocol};
 
 /// A kind of policy that Calico defines.
+#[allow(clippy::enum_variant_names, reason = "the kinds are named so")]
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum PolicyKind {
     NetworkPolicy,
@@ -34,11 +35,6 @@ impl PolicyKind {
             Self::StagedGlobalNetworkPolicy => "StagedGlobalNetworkPolicy",
             Self::StagedKubernetesNetworkPolicy => "StagedKubernetesNetworkPolicy",
         }
-    }
-
-    /// Whether it only shows what a policy would do.
-    pub const fn is_staged(self) -> bool {
-        !matches!(self, Self::NetworkPolicy | Self::GlobalNetworkPolicy)
     }
 
     /// Whether it belongs to no namespace.
@@ -182,4 +178,6 @@ pub struct HostEndpoint {
 #[serde(default)]
 pub struct HostEndpointSpec {
     pub node: String,
+    #[serde(rename = "expectedIPs")]
+    pub expected_ips: Vec<String>,
 }

@@ -1,14 +1,14 @@
 //! Objects as users write them, from YAML or JSON text.
 
-pub mod calico;
-pub mod cluster_policy;
-pub mod kubernetes;
+pub(crate) mod calico;
+pub(crate) mod cluster_policy;
+pub(crate) mod kubernetes;
 mod number_or_text;
 mod read;
 
 use std::collections::BTreeMap;
 
-pub use number_or_text::{Port, Protocol};
+pub(crate) use number_or_text::{Port, Protocol};
 pub use read::{InputError, Manifest};
 
 use calico::{CalicoPolicy, HostEndpoint, NetworkSet, Tier};
@@ -16,23 +16,23 @@ use cluster_policy::ClusterNetworkPolicy;
 use kubernetes::{EndpointSlice, Namespace, NetworkPolicy, Node, Pod, Service, ServiceAccount};
 
 /// Namespace (empty for objects of the cluster) and name.
-pub type Key = (String, String);
+pub(crate) type Key = (String, String);
 
 /// What a cluster has, as far as policies go. A later object replaces an earlier one of the same kind and name.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    pub nodes: BTreeMap<Key, Node>,
-    pub namespaces: BTreeMap<Key, Namespace>,
-    pub service_accounts: BTreeMap<Key, ServiceAccount>,
-    pub pods: BTreeMap<Key, Pod>,
-    pub services: BTreeMap<Key, Service>,
-    pub endpoint_slices: BTreeMap<Key, EndpointSlice>,
-    pub network_policies: BTreeMap<Key, NetworkPolicy>,
-    pub cluster_network_policies: BTreeMap<Key, ClusterNetworkPolicy>,
-    pub calico_policies: BTreeMap<(calico::PolicyKind, Key), CalicoPolicy>,
-    pub tiers: BTreeMap<Key, Tier>,
-    pub network_sets: BTreeMap<Key, NetworkSet>,
-    pub host_endpoints: BTreeMap<Key, HostEndpoint>,
+    pub(crate) nodes: BTreeMap<Key, Node>,
+    pub(crate) namespaces: BTreeMap<Key, Namespace>,
+    pub(crate) service_accounts: BTreeMap<Key, ServiceAccount>,
+    pub(crate) pods: BTreeMap<Key, Pod>,
+    pub(crate) services: BTreeMap<Key, Service>,
+    pub(crate) endpoint_slices: BTreeMap<Key, EndpointSlice>,
+    pub(crate) network_policies: BTreeMap<Key, NetworkPolicy>,
+    pub(crate) cluster_network_policies: BTreeMap<Key, ClusterNetworkPolicy>,
+    pub(crate) calico_policies: BTreeMap<(calico::PolicyKind, Key), CalicoPolicy>,
+    pub(crate) tiers: BTreeMap<Key, Tier>,
+    pub(crate) network_sets: BTreeMap<Key, NetworkSet>,
+    pub(crate) host_endpoints: BTreeMap<Key, HostEndpoint>,
     /// Objects of kinds that say nothing about policies: `kind name`.
     pub ignored: Vec<String>,
 }

@@ -13,7 +13,9 @@ const MOST_NODES: usize = 20_000_000;
 /// A text with objects, and what to call it in errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest<'a> {
+    /// Of the file.
     pub name: &'a str,
+    /// YAML or JSON, of one or more documents.
     pub text: &'a str,
 }
 
@@ -21,6 +23,7 @@ pub struct Manifest<'a> {
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: document {document}: {problem}")]
 pub struct InputError {
+    /// Name of the manifest.
     pub file: String,
     /// Counted from 1.
     pub document: usize,
