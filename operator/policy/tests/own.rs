@@ -149,6 +149,19 @@ fn members_that_another_covers_are_left_out() {
 }
 
 #[test]
+fn all_addresses_of_a_set_are_two_halves() {
+    let set = "apiVersion: projectcalico.org/v3\nkind: GlobalNetworkSet\nmetadata: {name: s, labels: {app: any}}\nspec: {nets: [0.0.0.0/0]}\n---\napiVersion: projectcalico.org/v3\nkind: GlobalNetworkPolicy\nmetadata: {name: g}\nspec: {selector: app == 'web', ingress: [{action: Allow, source: {selector: app == 'any'}}]}";
+    let report = Report::new(&objects(set), Release::NEWEST);
+    let acl = report.endpoints[0]
+        .acls
+        .iter()
+        .find(|acl| acl.priority == 1000)
+        .unwrap();
+    let addresses = serde_json::to_string(&acl.remote_addresses).unwrap();
+    assert_eq!(addresses, r#"["0.0.0.0/1","128.0.0.0/1"]"#);
+}
+
+#[test]
 fn policies_of_linux_pods_are_silent() {
     let policies = calico("{action: Allow, source: {notNets: [10.2.0.0/16]}}").replace("'web'", "'client'");
     let findings = findings::all(&objects(&policies), Release::NEWEST);

@@ -77,14 +77,19 @@ pub fn items(objects: &Objects) -> Vec<Item> {
     pods.chain(sets).chain(hosts).collect()
 }
 
-/// The IPv4 networks among texts.
+/// The IPv4 networks among texts. All addresses are two halves: IP sets of Linux cannot hold them as one
+/// (felix/labelindex/named_port_index.go).
 fn networks(texts: &[String]) -> Vec<Ipv4Net> {
     let nets = texts.iter().filter_map(|text| net::parse(text));
     let of_version_4 = nets.filter_map(|(_, net)| match net {
         IpNet::V4(net) => Some(net),
         IpNet::V6(_) => None,
     });
-    of_version_4.collect()
+    let halves = of_version_4.flat_map(|net| match (net.prefix_len(), net.subnets(1)) {
+        (0, Ok(halves)) => halves.collect(),
+        _ => vec![net],
+    });
+    halves.collect()
 }
 
 fn of_pod((namespace, name): &Key, pod: &Object, inherited: &Inherited<'_>) -> Option<Item> {

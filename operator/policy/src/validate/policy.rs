@@ -143,7 +143,8 @@ fn services(spec: &PolicySpec, is_global: bool, fields: &mut Fields) {
         }
         if rule.http.is_some() {
             let rules = if is_global { "rules" } else { "rule" };
-            fields.of_crd("HTTP", &format!("not allowed in egress {rules}"));
+            let value = rule::go_http(rule.http.as_ref());
+            fields.reason("HTTP", value, &format!("not allowed in egress {rules}"));
         }
     }
     for rule in &spec.ingress {

@@ -36,7 +36,7 @@ pub fn check(rule: &Rule, fields: &mut Fields) {
     protocols_together(rule, fields);
     nets(rule, fields);
     if rule.action != "Allow" && rule.http.is_some() {
-        fields.of_crd("HTTP", "only valid for Allow rules");
+        fields.reason("HTTP", go_http(rule.http.as_ref()), "only valid for Allow rules");
     }
     if rule.destination.services.is_some() {
         let ports = [
@@ -48,6 +48,19 @@ pub fn check(rule: &Rule, fields: &mut Fields) {
             fields.reason(&format!("Destination.{name}"), list(ports), &reason);
         }
     }
+}
+
+/// As Go prints it.
+pub fn go_http(http: Option<&Http>) -> String {
+    let Some(http) = http else {
+        return "<nil>".to_owned();
+    };
+    let paths: Vec<String> = http
+        .paths
+        .iter()
+        .map(|p| format!("{{{} {}}}", p.exact, p.prefix))
+        .collect();
+    format!("&{{{} {}}}", list(&http.methods), list(&paths))
 }
 
 fn protocol_itself(protocol: &Protocol, fields: &mut Fields) {
@@ -220,7 +233,8 @@ fn protocols_together(rule: &Rule, fields: &mut Fields) {
         if is_named && rule.ip_version.is_some_and(|v| v != version) {
             let protocol = name.to_ascii_lowercase();
             let reason = format!("must set ipversion to '{version}' with protocol {protocol}");
-            fields.of_crd("IPVersion", &reason);
+            // Calico prints another field here, which is absent.
+            fields.reason("IPVersion", "<nil>", &reason);
         }
     }
 }
