@@ -4,6 +4,8 @@
 //! endpoint by a policy, profile or IP set that changed. It looks for it in the first tier only, and since v3.32 under a
 //! name that policies no longer have.
 
+mod named_sets;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -12,10 +14,11 @@ use crate::cluster::{Class, Cluster, Endpoint, Refused};
 use crate::evaluate::Evaluation;
 use crate::input::kubernetes::Pod as PodObject;
 use crate::input::{Key, Objects};
-use crate::model::{Direction, Policy, PolicyId, Side};
+use crate::model::{Direction, Policy, PolicyId};
 use crate::output::{AclLine, acl_lines};
 use crate::release::Release;
-use crate::sets::{Sets, felix_selector};
+use crate::validate;
+use named_sets::{ends, of_end, referenced};
 
 /// What an edit does to a running pod.
 #[derive(Clone, Debug, Serialize)]
@@ -59,9 +62,10 @@ impl UpdateReport {
     }
 }
 
-/// The pods of Windows nodes that run before and after the edit, by address.
+/// The pods of Windows nodes that run before and after the edit, by address. What Calico refuses of the edit leaves the
+/// objects as they are.
 pub fn of(before: &Objects, update: &Objects, release: Release) -> Vec<PodUpdate> {
-    let after = before.updated(update);
+    let after = before.updated(&validate::accepted(update, release));
     let old = Evaluation::new(before, release, Refused::LeftOut);
     let new = Evaluation::new(&after, release, Refused::LeftOut);
     let mut nodes: BTreeMap<&str, Change<'_>> = BTreeMap::new();
@@ -121,7 +125,7 @@ impl<'a> State<'a> {
         let mut sets = BTreeMap::new();
         for policy in policies.values() {
             for end in ends(policy) {
-                sets.extend(named_sets(end, &cluster.sets));
+                sets.extend(of_end(end, &cluster.sets));
             }
         }
         let profiles = local.iter().flat_map(|e| e.pod.profiles.iter());
@@ -182,81 +186,6 @@ fn metadata(policy: &Policy) -> Metadata<'_> {
         policy.pre_dnat,
     ];
     (&policy.tier, policy.order.to_bits(), flags)
-}
-
-/// One side of a rule, and which it is: sets of services have ports where they are the destination.
-#[derive(Clone, Copy)]
-enum End<'a> {
-    Source(&'a Side),
-    Destination(&'a Side),
-}
-
-impl<'a> End<'a> {
-    const fn side(self) -> &'a Side {
-        match self {
-            Self::Source(side) | Self::Destination(side) => side,
-        }
-    }
-
-    fn service_set(self) -> Option<String> {
-        let (namespace, name) = self.side().service.as_ref()?;
-        Some(match self {
-            Self::Source(_) => format!("svcnoport {namespace}/{name}"),
-            Self::Destination(_) => format!("svc {namespace}/{name}"),
-        })
-    }
-}
-
-fn ends(policy: &Policy) -> impl Iterator<Item = End<'_>> {
-    let rules = policy.inbound.iter().chain(&policy.outbound);
-    rules.flat_map(|rule| [End::Source(&rule.source), End::Destination(&rule.destination)])
-}
-
-/// Sets by which Felix finds a policy again: of selectors and services.
-fn referenced_sets(end: End<'_>) -> impl Iterator<Item = String> {
-    let selector = felix_selector(end.side()).map(|selector| selector.to_string());
-    selector.into_iter().chain(end.service_set())
-}
-
-/// All sets of one side of a rule, with their members.
-fn named_sets(end: End<'_>, sets: &Sets) -> Vec<(String, Vec<String>)> {
-    let side = end.side();
-    let nets = |selector| {
-        let members = sets.selected(selector).nets.iter();
-        members.map(ToString::to_string).collect::<Vec<_>>()
-    };
-    let mut all = Vec::new();
-    if let Some(selector) = felix_selector(side) {
-        all.push((selector.to_string(), nets(&selector)));
-    } else if let Some(selector) = &side.not_selector {
-        all.push((selector.to_string(), nets(selector)));
-    }
-    if let Some((name, service)) = end.service_set().zip(side.service.as_ref()) {
-        let members = match end {
-            End::Source(_) => sets
-                .service(service)
-                .nets
-                .iter()
-                .map(ToString::to_string)
-                .collect(),
-            End::Destination(_) => sets
-                .service_sockets(service)
-                .iter()
-                .map(|s| format!("{s:?}"))
-                .collect(),
-        };
-        all.push((name, members));
-    }
-    for name in side.named_ports.iter().chain(&side.not_named_ports) {
-        let selector = side
-            .selector
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let sockets = sets.named_port(side, name).iter().map(|s| format!("{s:?}"));
-        all.push((format!("port {name} of {selector}"), sockets.collect()));
-    }
-    all
 }
 
 /// What an edit changes for Felix on one node.
@@ -368,7 +297,7 @@ impl<'a> Change<'a> {
                 .filter(|(id, _)| first_tier.contains(**id));
             let enforced = policies.filter(|(id, _)| !id.kind.is_staged());
             let mut ends = enforced.flat_map(|(_, policy)| ends(policy));
-            ends.any(|end| referenced_sets(end).any(|name| self.sets.contains(&name)))
+            ends.any(|end| referenced(end).any(|name| self.sets.contains(&name)))
         };
         (finds_policies && by_policy()) || (has_profiles && by_profile()) || by_set()
     }

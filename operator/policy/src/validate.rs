@@ -6,7 +6,7 @@ mod policy;
 mod rule;
 
 use crate::cluster::Refused;
-use crate::convert::Converted;
+use crate::convert::{self, Converted};
 use crate::input::Objects;
 use crate::model::{Policy, PolicyId, Protocol, Rule, Side};
 use crate::net;
@@ -104,6 +104,20 @@ pub fn left_out(objects: &Objects, refusals: &[Refusal], refused: Refused) -> Op
         .network_sets
         .retain(|(namespace, name), _| !names.contains(&set_name(namespace, name).as_str()));
     Some(objects)
+}
+
+/// The objects that Calico's API takes.
+pub fn accepted(objects: &Objects, release: Release) -> Objects {
+    let refusals = refusals(objects, &convert::policies(objects), release);
+    let mut accepted = left_out(objects, &refusals, Refused::LeftOut).unwrap_or_else(|| objects.clone());
+    let refused: Vec<&PolicyId> = refusals
+        .iter()
+        .filter_map(|refusal| refusal.policy.as_ref())
+        .collect();
+    accepted
+        .calico_policies
+        .retain(|(kind, (namespace, name)), _| !refused.contains(&&convert::id(*kind, namespace, name)));
+    accepted
 }
 
 /// Whether Felix takes a policy that is stored.

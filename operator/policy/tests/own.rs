@@ -161,6 +161,34 @@ fn all_addresses_of_a_set_are_two_halves() {
     assert_eq!(addresses, r#"["0.0.0.0/1","128.0.0.0/1"]"#);
 }
 
+#[rstest]
+#[case::ports(
+    "{action: Allow, protocol: TCP, destination: {ports: [81]}}",
+    Release::V3_32,
+    true
+)]
+#[case::ports_before(
+    "{action: Allow, protocol: TCP, destination: {ports: [81]}}",
+    Release::V3_31,
+    false
+)]
+#[case::selector("{action: Allow, source: {selector: app == 'client'}}", Release::V3_32, false)]
+#[case::refused("{action: Allow, destination: {ports: [81]}}", Release::V3_32, false)]
+fn edits_of_rules(#[case] rule: &str, #[case] release: Release, #[case] stale: bool) {
+    let before = objects(&calico(
+        "{action: Allow, protocol: TCP, destination: {ports: [80]}}",
+    ));
+    let text = calico(rule);
+    let edit = Objects::read([Manifest {
+        name: "edit",
+        text: &text,
+    }])
+    .unwrap();
+    let pods = wn_policy::update::of(&before, &edit, release);
+    assert_eq!(pods.len(), 1);
+    assert_eq!(pods[0].stale, stale);
+}
+
 #[test]
 fn policies_of_linux_pods_are_silent() {
     let policies = calico("{action: Allow, source: {notNets: [10.2.0.0/16]}}").replace("'web'", "'client'");

@@ -13,15 +13,23 @@ use crate::net;
 
 const EVERYWHERE: &str = "AssumeNeededOnEveryNode";
 
+/// What a policy of Calico's is called.
+pub fn id(kind: V3Kind, namespace: &str, name: &str) -> PolicyId {
+    PolicyId {
+        name: name.to_owned(),
+        namespace: namespace.to_owned(),
+        kind: match kind {
+            V3Kind::NetworkPolicy => PolicyKind::Calico,
+            V3Kind::GlobalNetworkPolicy => PolicyKind::Global,
+            V3Kind::StagedNetworkPolicy => PolicyKind::StagedCalico,
+            V3Kind::StagedGlobalNetworkPolicy => PolicyKind::StagedGlobal,
+            V3Kind::StagedKubernetesNetworkPolicy => PolicyKind::StagedKubernetes,
+        },
+    }
+}
+
 /// The policy with one part a rule.
 pub fn converted(kind: V3Kind, namespace: &str, name: &str, policy: &CalicoPolicy) -> Converted {
-    let kind = match kind {
-        V3Kind::NetworkPolicy => PolicyKind::Calico,
-        V3Kind::GlobalNetworkPolicy => PolicyKind::Global,
-        V3Kind::StagedNetworkPolicy => PolicyKind::StagedCalico,
-        V3Kind::StagedGlobalNetworkPolicy => PolicyKind::StagedGlobal,
-        V3Kind::StagedKubernetesNetworkPolicy => PolicyKind::StagedKubernetes,
-    };
     let origins = |rules: &[V3Rule]| -> Vec<Origin> {
         let origin = |index| Origin {
             index,
@@ -32,11 +40,7 @@ pub fn converted(kind: V3Kind, namespace: &str, name: &str, policy: &CalicoPolic
     };
     let spec = &policy.spec;
     Converted {
-        id: PolicyId {
-            name: name.to_owned(),
-            namespace: namespace.to_owned(),
-            kind,
-        },
+        id: id(kind, namespace, name),
         origins: [origins(&spec.ingress), origins(&spec.egress)],
         spec: if policy.stored {
             spec.clone()

@@ -8,7 +8,7 @@ mod ports;
 mod selectors;
 mod tiers;
 
-pub use calico::model;
+pub use calico::{id, model};
 pub use endpoints::{Item, Pod, items, local_addresses};
 pub use tiers::tiers;
 
