@@ -55,6 +55,11 @@ impl Operator {
         Self::run_program(cluster, kubeconfig, Self::built().await?)
     }
 
+    /// One of several, each with a name of its own.
+    pub async fn run_replica(cluster: &Cluster, kubeconfig: &Path, replica: &str) -> Result<RunningOperator> {
+        Self::start(cluster, kubeconfig, Self::built().await?, replica)
+    }
+
     /// The program of these sources, built when it is asked for first.
     pub async fn built() -> Result<&'static Path> {
         static BUILT: OnceCell<PathBuf> = OnceCell::const_new();
@@ -63,11 +68,24 @@ impl Operator {
 
     /// The same with any program, as one built earlier.
     pub fn run_program(cluster: &Cluster, kubeconfig: &Path, program: &Path) -> Result<RunningOperator> {
+        Self::start(cluster, kubeconfig, program, NAME)
+    }
+
+    /// One that is started again under its name goes on at once, as the container of a pod does.
+    fn start(cluster: &Cluster, kubeconfig: &Path, program: &Path, name: &str) -> Result<RunningOperator> {
         let [port] = free_ports()?;
         let listen = format!("127.0.0.1:{port}");
-        let process = Program::new(NAME, program, cluster.state_dir())
+        let process = Program::new(name, program, cluster.state_dir())
             .env("KUBECONFIG", kubeconfig)
-            .args(["run", "--namespace", NAME, "--listen", &listen])
+            .args([
+                "run",
+                "--namespace",
+                NAME,
+                "--listen",
+                &listen,
+                "--pod-name",
+                name,
+            ])
             .start()?;
         Ok(RunningOperator {
             process,

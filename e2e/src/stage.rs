@@ -339,10 +339,11 @@ impl Stage {
         .await
     }
 
-    /// Requests of the operator that wrote something, since a moment.
+    /// Requests of the operator that wrote something, since a moment, its lease apart.
     pub fn writes_since(&self, since: Timestamp) -> Result<Vec<AuditEvent>> {
         let log = self.cluster.audit_log()?.since(since);
-        Ok(log.writes_by(USER).into_iter().cloned().collect())
+        let writes = log.writes_by(USER).into_iter().filter(|e| !e.is_election());
+        Ok(writes.cloned().collect())
     }
 
     /// Has the operator write once more, and waits for that: what it had to do before, it has done by then. The length of a list in its

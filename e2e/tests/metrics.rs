@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, ensure};
-use jiff::Timestamp;
 use kube::api::{Api, DynamicObject};
 use serde_json::json;
 use wn_api::calico::ConfigKind;
@@ -12,7 +11,7 @@ use wn_api::names::node_agent;
 use wn_api::node_reasons::NodeReason;
 use wn_e2e::control_plane::{AuditEvent, ClusterOptions, paths};
 use wn_e2e::objects::{self, text};
-use wn_e2e::operator::NAME;
+use wn_e2e::operator::{NAME, USER};
 use wn_e2e::simulator::Fault;
 use wn_e2e::stage::{SINGLETON, Stage, minimal};
 
@@ -123,6 +122,7 @@ fn names_and_labels(scrape: &Scrape) {
         ("apply_errors_total", &["class"]),
         ("build_info", &["version"]),
         ("drift_repairs_total", &["field", "kind"]),
+        ("leader", &[]),
         ("loop_age_seconds", &[]),
         ("node_condition_writes_total", &[]),
         ("nodes", &["state"]),
@@ -196,7 +196,8 @@ async fn no_names_of_the_cluster(stage: &Stage, scrape: &Scrape) -> Result<()> {
 async fn agrees_with_the_audit_log(stage: &Stage) -> Result<()> {
     stage.quiet().await?;
     let scrape = scrape(stage).await?;
-    let writes = stage.writes_since(Timestamp::MIN)?;
+    let log = stage.cluster.audit_log()?;
+    let writes = log.writes_by(USER);
     let count = |which: &dyn Fn(&AuditEvent) -> bool| writes.iter().filter(|w| which(w)).count() as f64;
     for (metric, resource) in [
         ("status_writes_total", "windowsnodeconfigs"),

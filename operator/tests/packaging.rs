@@ -138,6 +138,7 @@ fn manifests_use_the_names_the_operator_looks_for() -> Result<()> {
         .filter_map(Value::as_str)
         .collect();
     let expected = BTreeSet::from([
+        names::LEASE,
         names::node_agent::DAEMON_SET,
         names::node_agent::CONFIG_MAP,
         names::kube_proxy::DAEMON_SET,

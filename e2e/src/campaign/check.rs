@@ -68,14 +68,47 @@ async fn gone(stage: &Stage) -> Result<()> {
 
 /// Calico's objects have the values that the network type needs, the user's pools included.
 async fn planned(environment: &Environment, target: &Value) -> Result<()> {
-    let vxlan = target["network"]["type"] == "CalicoVXLAN";
     let stage = &environment.stage;
-    configured(stage, &environment.before, if vxlan { &VXLAN } else { &BGP }).await?;
-    let mode = if vxlan { "Always" } else { "Never" };
+    let (fields, mode) = match text(target, "/network/type") {
+        "CalicoVXLAN" => (&VXLAN, "Always"),
+        "CalicoBGP" => (&BGP, "Never"),
+        other => return not_calico(environment, other).await,
+    };
+    configured(stage, &environment.before, fields).await?;
     for (_, pool) in user::pools(stage).await? {
         let modes = (text(&pool, "/spec/ipipMode"), text(&pool, "/spec/vxlanMode"));
         ensure!(modes == ("Never", mode), "a pool of the user is {pool:#}");
     }
+    Ok(())
+}
+
+/// Calico is as it was; flannel has what Windows can use.
+async fn not_calico(environment: &Environment, network: &str) -> Result<()> {
+    let stage = &environment.stage;
+    let mut now = stage.calico_specs().await?;
+    let pools = user::pools(stage).await?;
+    if let Some(specs) = now.as_object_mut() {
+        specs.retain(|key, _| environment.before.get(key).is_some());
+    }
+    ensure!(
+        now == environment.before,
+        "Calico does not network nodes, and is {now:#}"
+    );
+    for (number, pool) in pools {
+        let asked = user::pool_spec(number);
+        for field in ["ipipMode", "vxlanMode"] {
+            ensure!(
+                pool["spec"][field] == asked[field],
+                "a pool of the user is {pool:#}"
+            );
+        }
+    }
+    let conf = user::flannel(stage).await?;
+    let set = conf.contains("4096");
+    ensure!(
+        set == (network == "FlannelVXLAN"),
+        "{network}: flannel has {conf}"
+    );
     Ok(())
 }
 
@@ -105,7 +138,17 @@ async fn restored(environment: &Environment) -> Result<()> {
         "not restored\nfound {now:#}\nexpected {:#}",
         environment.before
     );
-    for name in [names::node_agent::DAEMON_SET, names::kube_proxy::DAEMON_SET] {
+    ensure!(
+        user::flannel(stage).await? == user::FLANNEL,
+        "flannel is not restored"
+    );
+    for name in [
+        names::node_agent::DAEMON_SET,
+        names::kube_proxy::DAEMON_SET,
+        names::kube_proxy::NO_DSR_DAEMON_SET,
+        names::network_agent::FLANNEL_DAEMON_SET,
+        names::network_agent::STATIC_ROUTES_DAEMON_SET,
+    ] {
         let left = async || Ok(stage.daemon_set(name).await?.is_null().then_some(()));
         stage.until("our DaemonSets are gone", left).await?;
     }

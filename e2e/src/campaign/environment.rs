@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::fault::Fault;
 use super::proxy::{Proxy, Refused, Write};
+use super::user;
 use crate::control_plane::{CalicoApi, ClusterOptions};
 use crate::operator::{NAME, Operator, RunningOperator};
 use crate::simulator::Simulator;
 use crate::stage::{LIMIT, Stage};
 
-/// The operator runs as one replica.
-pub const REPLICAS: usize = 1;
+pub const REPLICAS: usize = 2;
 /// A status may follow what it tells of by a second.
 const QUIET: Duration = Duration::from_millis(1500);
 
@@ -34,6 +34,7 @@ pub struct Environment {
 }
 
 struct Replica {
+    name: String,
     operator: Option<RunningOperator>,
     proxy: Proxy,
     kubeconfig: PathBuf,
@@ -48,13 +49,16 @@ impl Environment {
             ..ClusterOptions::default()
         };
         let stage = Stage::set(options).await?;
+        user::prepare(&stage).await?;
         let before = stage.calico_specs().await?;
         let mut replicas = Vec::new();
         for number in 0..REPLICAS {
             let proxy = Proxy::start(&stage.cluster.token_kubeconfig(NAME, NAME).await?).await?;
-            let kubeconfig = stage.state_dir().join(format!("replica-{number}.kubeconfig"));
+            let name = format!("replica-{number}");
+            let kubeconfig = stage.state_dir().join(format!("{name}.kubeconfig"));
             proxy.kubeconfig(&kubeconfig)?;
             replicas.push(Replica {
+                name,
                 operator: None,
                 proxy,
                 kubeconfig,
@@ -241,7 +245,8 @@ impl Environment {
 impl Replica {
     async fn start(&mut self, stage: &Stage) -> Result<()> {
         if self.operator.is_none() {
-            self.operator = Some(Operator::run_with(&stage.cluster, &self.kubeconfig).await?);
+            let operator = Operator::run_replica(&stage.cluster, &self.kubeconfig, &self.name);
+            self.operator = Some(operator.await?);
         }
         Ok(())
     }

@@ -14,6 +14,8 @@ mod report;
 mod step;
 mod user;
 
+pub use proxy::{Proxy, Write};
+
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use fastrand::Rng;

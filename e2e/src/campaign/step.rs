@@ -53,7 +53,8 @@ const DRAWN: [Step; 22] = [
 const STEPS: std::ops::Range<usize> = 3..8;
 /// Long enough that the operator is in the middle of its answer to the step before.
 const PAUSE_MILLISECONDS: std::ops::Range<u64> = 0..1500;
-const STOP_MILLISECONDS: std::ops::Range<u64> = 200..4000;
+/// Longer than a lease, too.
+const STOP_MILLISECONDS: std::ops::Range<u64> = 200..16_000;
 
 impl Step {
     /// The steps of a round. The first gives the operator something to do.

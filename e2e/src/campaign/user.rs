@@ -2,14 +2,26 @@
 
 use anyhow::Result;
 use fastrand::Rng;
-use kube::api::{ApiResource, DynamicObject, PostParams};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
-use wn_api::names;
+use wn_api::names::{self, flannel};
 
 use super::environment::Environment;
 use crate::objects::{self, text};
 use crate::stage::Stage;
+
+/// Where several networks follow each other; the others write to nothing that these do not.
+const NETWORKS: [&str; 5] = [
+    "CalicoVXLAN",
+    "CalicoBGP",
+    "CalicoVXLAN",
+    "FlannelVXLAN",
+    "StaticRoutes",
+];
+/// flannel's configuration before the operator first wrote: its VNI is one that Windows cannot have.
+pub const FLANNEL: &str = r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}"#;
 
 /// Pools of the campaign's user are called this and a number.
 const POOL: &str = "campaign-";
@@ -19,8 +31,47 @@ const MANAGER: &str = "kubectl-edit";
 
 /// The spec that a round ends with. Pods of the simulated nodes use the pools, so encapsulation has to be migrated.
 pub fn target(rng: &mut Rng) -> Value {
-    let network = if rng.bool() { "CalicoVXLAN" } else { "CalicoBGP" };
-    json!({ "network": {"type": network}, "calico": {"encapsulation": {"whenInUse": "Migrate"}} })
+    let network = rng.choice(NETWORKS).unwrap_or(NETWORKS[0]);
+    let mut spec =
+        json!({ "network": {"type": network}, "calico": {"encapsulation": {"whenInUse": "Migrate"}} });
+    if !network.starts_with("Calico") {
+        spec["networkAgent"] = json!({"image": {"repository": "example/agent", "tag": "v1"}});
+    }
+    spec
+}
+
+/// What flannel and static routes need of a cluster: pod CIDRs, and flannel's configuration.
+pub async fn prepare(stage: &Stage) -> Result<()> {
+    let names = objects::list(&stage.nodes()).await?;
+    for (number, node) in names.iter().enumerate() {
+        let cidr = format!("10.244.{number}.0/24");
+        let patch = json!({"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}});
+        let name = text(node, "/metadata/name");
+        stage
+            .nodes()
+            .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+            .await?;
+    }
+    let namespace =
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": flannel::NAMESPACE}});
+    stage.create("namespaces", namespace).await?;
+    let config = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": flannel::CONFIG_MAP, "namespace": flannel::NAMESPACE},
+        "data": {"net-conf.json": FLANNEL},
+    });
+    stage.create("configmaps", config).await
+}
+
+/// flannel's configuration now.
+pub async fn flannel(stage: &Stage) -> Result<String> {
+    let api: Api<ConfigMap> = Api::namespaced(stage.client.clone(), flannel::NAMESPACE);
+    let found = api.get(flannel::CONFIG_MAP).await?;
+    Ok(found
+        .data
+        .unwrap_or_default()
+        .remove("net-conf.json")
+        .unwrap_or_default())
 }
 
 /// Applies another spec: another network type, mode or taint.

@@ -39,6 +39,11 @@ impl AuditEvent {
     pub fn is_write(&self) -> bool {
         !matches!(self.verb.as_str(), "get" | "list" | "watch")
     }
+
+    /// Is it about the lease by which replicas agree on who writes? It is renewed as long as one of them runs.
+    pub fn is_election(&self) -> bool {
+        self.resource == "leases"
+    }
 }
 
 /// The log as it was when it was read, in the order of its lines.

@@ -178,9 +178,14 @@ fn leaves_rbac_to_others_when_told() -> Result<()> {
     .collect();
     assert_eq!(
         kinds,
-        ["CustomResourceDefinition", "Deployment", "ServiceAccount"]
-            .map(str::to_owned)
-            .into()
+        [
+            "CustomResourceDefinition",
+            "Deployment",
+            "PodDisruptionBudget",
+            "ServiceAccount"
+        ]
+        .map(str::to_owned)
+        .into()
     );
     let view = format!("{NAME}-view");
     assert!(find(&render(&[])?, "ClusterRole", &view).is_ok());

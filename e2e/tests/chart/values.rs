@@ -49,7 +49,7 @@ fn image_follows_registry_tag_and_digest() -> Result<()> {
 fn refuses_values_that_cannot_work() -> Result<()> {
     let digest = format!("image.tag=v1,image.digest={DIGEST}");
     let cases = [
-        ("replicaCount=2", "/replicaCount"),
+        ("replicaCount=6", "/replicaCount"),
         ("replicaCount=-1", "/replicaCount"),
         ("leaderElection.enabled=true", "'leaderElection' not allowed"),
         ("image.name=a", "'name' not allowed"),
@@ -218,7 +218,42 @@ fn every_option_shows() -> Result<()> {
 #[test]
 fn can_be_stopped_without_being_uninstalled() -> Result<()> {
     assert_eq!(deployment(&["--set", "replicaCount=0"])?["spec"]["replicas"], 0);
-    assert_eq!(deployment(&[])?["spec"]["strategy"]["type"], "Recreate");
+    Ok(())
+}
+
+/// Replicas, whether they prefer different nodes and have a budget, and how many may be missing during an update.
+#[test]
+fn replicas_are_kept_apart_and_replaced_one_by_one() -> Result<()> {
+    let cases: [(&[&str], u64, bool, u64); 4] = [
+        (&[], 2, true, 1),
+        (&["--set", "replicaCount=1"], 1, false, 0),
+        // The port of the old pod is taken on the node.
+        (&["--set", "replicaCount=1,hostNetwork=true"], 1, false, 1),
+        (&["--set", "replicaCount=3"], 3, true, 1),
+    ];
+    for (args, replicas, apart, missing) in cases {
+        let rendered = render(args)?;
+        let spec = &find(&rendered, "Deployment", NAME)?["spec"];
+        assert_eq!(spec["replicas"], replicas);
+        let update = &spec["strategy"]["rollingUpdate"];
+        assert_eq!(
+            *update,
+            json!({"maxSurge": 1, "maxUnavailable": missing}),
+            "{args:?}"
+        );
+        let affinity = &spec["template"]["spec"]["affinity"]["podAntiAffinity"];
+        assert_eq!(affinity.is_object(), apart, "{args:?}");
+        assert_eq!(
+            find(&rendered, "PodDisruptionBudget", NAME).is_ok(),
+            apart,
+            "{args:?}"
+        );
+    }
+    let mine = deployment(&["--set-json", r#"affinity={"nodeAffinity":{}}"#])?;
+    assert_eq!(
+        mine["spec"]["template"]["spec"]["affinity"],
+        json!({"nodeAffinity": {}})
+    );
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
@@ -224,6 +224,14 @@ async fn workload_life(stage: &Stage) -> Result<()> {
     own_proxy(stage, true).await?;
     stage.cluster.remove_node("old").await?;
     own_proxy(stage, false).await?;
+    // The leader makes its Lease again.
+    kubectl(stage, &format!("delete lease {NAME} -n {NAME}")).await?;
+    stage
+        .until("the Lease is made again", async || {
+            let found = kubectl(stage, &format!("get leases -n {NAME} -o name")).await?;
+            Ok((!found.is_empty()).then_some(()))
+        })
+        .await?;
     let maps = [node_agent::CONFIG_MAP, kube_proxy::CONFIG_MAP];
     for map in [maps[0], maps[0], maps[1]] {
         kubectl(
@@ -314,6 +322,9 @@ async fn rights_are_exactly_those_that_are_used() -> Result<()> {
             calico_life(&mut stage).await?;
             workload_life(&stage).await?;
             network_life(&stage).await?;
+            // It gives up its Lease.
+            let operator = stage.operator.take().context("the operator does not run")?;
+            operator.terminate()?;
             rights(&stage).await
         },
         async {

@@ -5,6 +5,7 @@
 //! the work. For every `n`, until there is no n-th write any more.
 
 mod proxy;
+mod replicas;
 mod sound;
 
 use anyhow::{Context as _, Result, ensure};

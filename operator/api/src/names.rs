@@ -8,6 +8,8 @@ pub const KIND: &str = "WindowsNodeConfig";
 pub const SINGLETON: &str = "default";
 /// Reporter of Events, and prefix of every field manager.
 pub const OPERATOR: &str = "windows-node-operator";
+/// The Lease by which the replicas agree on who writes, in the operator's namespace.
+pub const LEASE: &str = "windows-node-operator";
 /// Put on the CR while there is something in the cluster to give back.
 pub const FINALIZER: &str = "windowsnode.dev/restore";
 

@@ -16,7 +16,8 @@ use crate::standing::{self, Standing};
 /// What is done for something.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum State {
-    Works,
+    /// Done as described, and tested here up to what only a Windows host can show.
+    Supported,
     /// Somebody else sets it up; we look whether it fits, and judge the nodes.
     Checked,
     Refused,
@@ -25,7 +26,7 @@ pub enum State {
 impl fmt::Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Works => "works",
+            Self::Supported => "supported",
             Self::Checked => "checked, not managed",
             Self::Refused => "refused",
         })
@@ -61,7 +62,7 @@ pub fn table() -> Vec<Row> {
     rows.push(row(
         "IPv6 and dual stack on Windows nodes",
         State::Refused,
-        "Calico for Windows does not know them; IPv4 of a dual-stack cluster works",
+        "Calico for Windows does not know them; IPv4 of a dual-stack cluster is supported",
     ));
     rows
 }
@@ -76,8 +77,8 @@ fn versions() -> Row {
             minors.1.start(),
             minors.1.end()
         ),
-        State::Works,
-        "another minor of Kubernetes from 1.26 on is used and said to be untested",
+        State::Supported,
+        "another minor of Kubernetes that the chart takes (1.29 and newer) is used and reported as untested",
     )
 }
 
@@ -86,7 +87,7 @@ fn network_type(type_: NetworkType) -> Row {
     let spec = WindowsNodeConfigSpec::minimal(type_);
     let networks = matches!(network::of(type_).calico(), CalicoRole::Networking(_));
     let state = if networks || standing::network_agent(&spec, &Observed::default()) == Standing::Managed {
-        State::Works
+        State::Supported
     } else {
         State::Checked
     };
@@ -108,7 +109,7 @@ fn network_type(type_: NetworkType) -> Row {
 fn host_local() -> Row {
     row(
         "`ipam: HostLocal` with `CalicoBGP`",
-        State::Works,
+        State::Supported,
         "addresses of the Node's pod CIDR; Calico's IPAM is left alone",
     )
 }
@@ -134,7 +135,7 @@ fn datastore(type_: DatastoreType) -> Row {
         }
         DatastoreType::Etcd => "Calico's datastore: etcd",
     };
-    row(what, State::Works, how)
+    row(what, State::Supported, how)
 }
 
 fn installation() -> [Row; 2] {
@@ -162,12 +163,12 @@ fn installation() -> [Row; 2] {
     [
         row(
             "tigera/operator, `windowsDataplane: HNS`",
-            State::Works,
+            State::Supported,
             beside(true),
         ),
         row(
             "tigera/operator, `windowsDataplane: Disabled`",
-            State::Works,
+            State::Supported,
             beside(false),
         ),
     ]
@@ -186,7 +187,7 @@ fn platform(platform: Platform) -> Row {
         (false, false) => "",
     };
     let (state, how) = match support {
-        Support::Full => (State::Works, format!("{theirs}every network type")),
+        Support::Full => (State::Supported, format!("{theirs}every network type")),
         Support::PolicyOnly => (
             State::Checked,
             format!(
@@ -221,9 +222,9 @@ fn builds() -> impl Iterator<Item = Row> {
         });
         let floors = floors.collect::<Vec<_>>().join(", ");
         let (state, how) = match build.fit {
-            Fit::Good if floors.is_empty() => (State::Works, "every patch level".to_owned() + yet(build)),
-            Fit::Good => (State::Works, floors + yet(build)),
-            Fit::EndOfLife => (State::Works, "end of life: each node says so".to_owned()),
+            Fit::Good if floors.is_empty() => (State::Supported, "every patch level".to_owned() + yet(build)),
+            Fit::Good => (State::Supported, floors + yet(build)),
+            Fit::EndOfLife => (State::Supported, "end of life: each node says so".to_owned()),
             Fit::Unfit => (State::Refused, "each node says so".to_owned()),
         };
         row(format!("{} ({})", build.name, build.number), state, how)

@@ -49,9 +49,15 @@ pub struct Settings {
     /// How to log.
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
-    /// Name of this instance in Events.
-    #[arg(long, env = "POD_NAME", default_value = "windows-node-operator")]
+    /// Name of this instance in Events and in the Lease; no two that run may share it. Default: the name of the host.
+    #[arg(long, env = "POD_NAME", default_value_t = host(), hide_default_value = true)]
     pub pod_name: String,
+}
+
+/// The name of the host, which is that of the pod in one, and of the process, because several may run on one host.
+fn host() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("{}-{}", host.trim(), std::process::id())
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

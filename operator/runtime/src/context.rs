@@ -11,6 +11,7 @@ use wn_plan::decide::Plan;
 use wn_plan::node::{Setting, Table};
 
 use crate::events::Events;
+use crate::lease::Leadership;
 use crate::metrics::Metrics;
 use crate::nodes::{News, Writer};
 use crate::world::{Apis, World};
@@ -22,10 +23,11 @@ pub struct Context {
     pub events: Arc<Events>,
     pub metrics: Arc<Metrics>,
     pub nodes: Arc<Writer>,
+    pub leadership: Arc<Leadership>,
     pub memory: Mutex<Memory>,
 }
 
-/// What is remembered from pass to pass and lost with the process, which costs a repeated Event at most.
+/// What is remembered from pass to pass and lost with the process or the lease, which costs a repeated Event at most.
 #[derive(Default)]
 pub struct Memory {
     pub contests: Contests,

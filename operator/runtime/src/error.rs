@@ -1,6 +1,8 @@
 //! What can go wrong on a write. Messages carry no name, count or time that changes from try to try:
 //! they end in conditions, and a changing condition would wake us for ever.
 
+use crate::lease::NotLeader;
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{what}: {message}")]
@@ -15,6 +17,8 @@ pub enum Error {
         #[source]
         source: Box<kube::Error>,
     },
+    #[error("{what}: not written, because this replica does not hold the lease")]
+    NotLeader { what: String },
     #[error("{what}: no answer in time")]
     Silent { what: String },
     #[error("{what}: its API is not served now")]
@@ -32,6 +36,7 @@ impl Error {
                 code: status.code,
                 message: status.message,
             },
+            kube::Error::Service(source) if source.is::<NotLeader>() => Self::NotLeader { what },
             source => Self::Unreachable {
                 what,
                 source: Box::new(source),

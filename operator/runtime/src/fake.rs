@@ -10,6 +10,7 @@ use wn_api::calico::CalicoApi;
 
 use crate::context::Context;
 use crate::events::Events;
+use crate::lease::Leadership;
 use crate::metrics::Metrics;
 use crate::nodes::Writer;
 use crate::world::{Apis, Topic, World};
@@ -97,6 +98,7 @@ pub fn context(answer: impl Fn(&Call) -> (u16, Value) + Send + Sync + 'static) -
         events: Arc::new(Events::new(client, "test")),
         metrics: Metrics::new(),
         nodes: Arc::new(Writer::new()),
+        leadership: Leadership::alone(),
         memory: Mutex::default(),
         world: Arc::new(World::new("ours")),
     };

@@ -2,6 +2,7 @@
 //!
 //! Invariant: it always ends. A step that fails is retried until `PATIENCE` is over; what is left then is named in Events.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -121,18 +122,45 @@ async fn delete_objects(context: &Context) -> Vec<Left> {
     let objects: Vec<_> = context.world.read(|o| o.ours.keys().cloned().collect());
     let mut left = Vec::new();
     for object in objects {
-        let deleted = in_time(&apply::describe(&object), apply::delete_object(context, &object)).await;
-        left.extend(deleted.err().map(|error| Left {
+        let what = apply::describe(&object);
+        let (waits, advice, quiet) = match in_time(&what, apply::delete_object(context, &object)).await {
+            Ok(held) if held.is_empty() => continue,
+            Ok(held) => {
+                let waits = format!(
+                    "{what} is being deleted, and finalizers of others hold it: {}",
+                    held.join(", ")
+                );
+                (waits, "let their controllers finish, or remove them", true)
+            }
+            Err(error) => (error.to_string(), "delete it by hand", false),
+        };
+        left.push(Left {
             event: events::NOT_REMOVED,
-            notes: vec![format!("{error}: delete it by hand")],
-            waits: error.to_string(),
-            quiet: false,
-        }));
+            notes: vec![format!("{waits}: {advice}")],
+            waits,
+            quiet,
+        });
     }
     left
 }
 
-fn marked(nodes: &std::collections::BTreeMap<String, NodeFacts>) -> Vec<(String, NodeMarks)> {
+/// Nodes that have marks of ours, and those that may have some because an answer was lost.
+fn marked_nodes(context: &Context) -> BTreeMap<String, NodeMarks> {
+    let any = NodeMarks {
+        tainted: true,
+        labelled: true,
+    };
+    let mut all: BTreeMap<_, _> = context
+        .nodes
+        .unanswered()
+        .into_iter()
+        .map(|node| (node, any))
+        .collect();
+    all.extend(context.world.read(|o| marked(&o.nodes)));
+    all
+}
+
+fn marked(nodes: &BTreeMap<String, NodeFacts>) -> Vec<(String, NodeMarks)> {
     let marks = |n: &NodeFacts| NodeMarks {
         tainted: n.tainted && n.taint_is_ours,
         labelled: n.labels.get(KUBE_PROXY_GROUP).is_some(),
@@ -162,7 +190,7 @@ async fn unmark_nodes(context: &Context) -> Option<Left> {
         });
     }
     let api = Api::all(context.apis.client());
-    let failed: Vec<_> = futures::stream::iter(context.world.read(|o| marked(&o.nodes)))
+    let failed: Vec<_> = futures::stream::iter(marked_nodes(context))
         .map(|(name, marks)| {
             let api = api.clone();
             async move {
@@ -294,11 +322,16 @@ async fn give_back(context: &Context, config: &WindowsNodeConfig) -> Result<Opti
                 .to_owned(),
         ));
     }
+    let unread = context.world.read(|o| unread::essential(&o.unread));
     let restoration = context.world.read(|o| restore::restoration(originals, o));
     for write in &restoration.writes {
         store::write(context, write).await?;
         let changes = write.changes.iter().map(describe).collect::<Vec<_>>().join("; ");
         context.events.normal(config, restored(write.kind), changes).await;
+    }
+    // Only reached when patience is over: what could be read is restored.
+    if let Some(unread) = unread {
+        return Ok(Some(unread.message));
     }
     if restoration.held.is_some() {
         return Ok(restoration.held);

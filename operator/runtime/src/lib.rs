@@ -13,6 +13,7 @@ mod events;
 mod fake;
 mod finalize;
 mod http;
+mod lease;
 mod limits;
 mod metrics;
 mod nodes;

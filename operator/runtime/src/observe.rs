@@ -2,9 +2,12 @@
 
 use jiff::Timestamp;
 use tracing::warn;
+use wn_api::names::SINGLETON;
 use wn_plan::observed::Config;
 
 use crate::context::Context;
+use crate::error::Error;
+use crate::world::Topic;
 
 /// What is to be reconciled, if anything.
 pub struct Task {
@@ -27,4 +30,18 @@ pub async fn observe(context: &Context) -> Option<Task> {
         config,
         now: Timestamp::now(),
     })
+}
+
+/// Reads the `WindowsNodeConfig` itself. Watches of different resources are not in step: a new leader could see what the one
+/// before it wrote to Calico, and not yet the original values that it stored first.
+pub async fn latest_config(context: &Context) -> Result<(), Error> {
+    let Some(api) = context.apis.api(Topic::Config) else {
+        return Ok(());
+    };
+    let found = api.get_opt(SINGLETON).await;
+    let found = found.map_err(|e| Error::new("WindowsNodeConfig default", e))?;
+    if let Some(value) = found.and_then(|f| serde_json::to_value(f).ok()) {
+        context.world.put(Topic::Config, &value);
+    }
+    Ok(())
 }

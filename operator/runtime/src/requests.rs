@@ -298,6 +298,91 @@ async fn what_is_refused_is_waited_for_and_then_named() {
     }
 }
 
+/// A DaemonSet that somebody else's finalizer holds is still there: Calico is restored when it is gone, or after ten minutes.
+#[tokio::test]
+async fn a_daemon_set_that_is_held_is_waited_for() {
+    let daemon_set = json!({
+        "apiVersion": "apps/v1", "kind": "DaemonSet",
+        "metadata": {"name": "calico-node-windows", "namespace": "ours", "labels": {"app.kubernetes.io/managed-by": "windows-node-operator"}},
+    });
+    for minutes in [1, 11] {
+        let object = deleted(minutes, &vxlan());
+        let served = serve(object.clone(), |_| false);
+        let mut held = daemon_set.clone();
+        held["metadata"]["finalizers"] = json!(["backup.example.com/keep"]);
+        let (context, calls) = fake::context(move |call| match call.is("DELETE", "/calico-node-windows") {
+            true => (200, held.clone()),
+            false => served(call),
+        });
+        context.see(Topic::Config, &object);
+        context.see(Topic::DaemonSets, &daemon_set);
+        reconcile(&context).await.unwrap();
+        let said = if minutes == 1 {
+            assert_eq!(removal(&calls), None);
+            calls
+                .all()
+                .iter()
+                .filter(|c| is_status(c))
+                .map(|c| c.body.to_string())
+                .collect::<String>()
+        } else {
+            assert!(removal(&calls).is_some());
+            calls.events().join("\n")
+        };
+        assert!(
+            said.contains("finalizers of others hold it: backup.example.com/keep"),
+            "{minutes}: {said}"
+        );
+    }
+}
+
+/// The answer to a mark was lost, and the watch has not told of it: it is taken off all the same.
+#[tokio::test]
+async fn a_mark_whose_answer_was_lost_is_taken_off() {
+    let object = deleted(0, &vxlan());
+    let served = serve(object.clone(), |_| false);
+    let (context, calls) = fake::context(move |call| match call.line.ends_with("/nodes/win-0") {
+        true => (200, marked_node()),
+        false => served(call),
+    });
+    context.see(Topic::Config, &object);
+    let marks = Marks {
+        taint: Some(true),
+        ..Marks::default()
+    };
+    context.nodes.unanswered_write("win-0", marks);
+    reconcile(&context).await.unwrap();
+    let writes = writes(&calls);
+    assert!(
+        writes.iter().any(|w| w.contains("/nodes/win-0/status")),
+        "{writes:?}"
+    );
+}
+
+/// Felix cannot be read: after ten minutes each field that it had before is named.
+#[tokio::test]
+async fn originals_of_what_cannot_be_read_are_named() {
+    let original = |kind: &str, field: &str, previous: Value| json!({"kind": kind, "name": "default", "field": field, "previous": previous, "applied": 4096});
+    let mut object = deleted(11, &vxlan());
+    object["status"] =
+        json!({"calico": {"originals": [original("FelixConfiguration", "vxlanVNI", json!(100))]}});
+    let (context, calls) = fake::context(serve(object.clone(), |_| false));
+    calico(&context);
+    context.see(Topic::Config, &object);
+    context
+        .world
+        .unreadable(Topic::Calico(ConfigKind::FelixConfiguration));
+    reconcile(&context).await.unwrap();
+    assert!(removal(&calls).is_some());
+    let events = calls.events();
+    assert!(
+        events
+            .iter()
+            .any(|e| e.starts_with("NotRestored") && e.contains("vxlanVNI") && e.contains("100")),
+        "{events:?}"
+    );
+}
+
 /// Rolled back to a version that cannot read the spec: deletion ends all the same, and gives back what it can.
 #[tokio::test]
 async fn an_unreadable_config_is_deleted_all_the_same() {

@@ -6,25 +6,28 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch::Receiver;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::backoff::Retry;
 use crate::cli::Settings;
-use crate::context::{Context, Next};
+use crate::context::{Context, Memory, Next};
 use crate::error::Error;
 use crate::events::Events;
-use crate::http;
+use crate::lease::{Candidate, Leadership};
 use crate::metrics::{Metrics, Pass};
 use crate::nodes::{self, Writer};
 use crate::reconcile::reconcile;
 use crate::report::report;
 use crate::world::{Apis, Watches, World, verify};
+use crate::{http, observe};
 
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let metrics = Metrics::new();
+    let leadership = Arc::<Leadership>::default();
     let client = metrics
-        .client()
+        .client(leadership.clone())
         .await
         .context("no way to the API server: no KUBECONFIG, and not in a cluster")?;
     let world = Arc::new(World::new(&settings.namespace));
@@ -43,30 +46,52 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         events.clone(),
         metrics.clone(),
     ));
+    let candidate = Candidate::new(
+        client.clone(),
+        &settings.namespace,
+        &settings.pod_name,
+        leadership.clone(),
+    );
     let apis = Apis::new(client, &settings.namespace);
-    let verifying = tokio::spawn(verify(apis.clone(), world.clone()));
+    let verifying = tokio::spawn(verify(apis.clone(), world.clone(), leadership.clone()));
     let context = Context {
         apis,
         events,
         metrics,
         nodes: writer,
+        leadership: leadership.clone(),
         memory: std::sync::Mutex::default(),
         world,
     };
     info!(
         version = env!("CARGO_PKG_VERSION"),
         namespace = settings.namespace,
+        identity = settings.pod_name,
         "started"
     );
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        () = reconcile_for_ever(context) => {}
+    let told_to_stop = async {
+        tokio::select! {
+            _ = terminate.recv() => info!("SIGTERM: stopping"),
+            _ = interrupt.recv() => info!("SIGINT: stopping"),
+        }
+        leadership.close().await
+    };
+    let at_rest = tokio::select! {
+        () = candidate.run() => false,
+        () = reconcile_for_ever(context) => false,
         _ = marking => anyhow::bail!("the task that marks nodes failed"),
         _ = verifying => anyhow::bail!("the task that looks at pods without a sandbox failed"),
-        served = server => served.context("the HTTP server's task failed")??,
-        _ = terminate.recv() => info!("SIGTERM: stopping"),
-        _ = interrupt.recv() => info!("SIGINT: stopping"),
+        served = server => {
+            served.context("the HTTP server's task failed")??;
+            false
+        }
+        at_rest = told_to_stop => at_rest,
+    };
+    // While a write of ours may still arrive, nobody else may begin one.
+    if at_rest {
+        candidate.release().await;
     }
     stop.cancel();
     Ok(())
@@ -77,14 +102,15 @@ const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
 async fn reconcile_for_ever(mut context: Context) {
     let mut watches = Watches::new(context.world.clone(), context.metrics.clone());
-    let mut rhythm = Rhythm::default();
+    let mut duty = Duty::default();
+    let mut term = context.leadership.subscribe();
     loop {
         context.metrics.round.begin();
         let aligned = watches.align(&mut context.apis).await;
         let wake = if context.world.is_waiting() {
             None
         } else {
-            rhythm.step(&context).await
+            duty.step(&context, &mut term).await
         };
         let pause = [aligned, wake]
             .into_iter()
@@ -93,7 +119,54 @@ async fn reconcile_for_ever(mut context: Context) {
             .fold(LONGEST_WAIT, Duration::min);
         context.metrics.round.wait(pause);
         // Woken early by a change, which may be what a failure waited for.
-        let _ = tokio::time::timeout(pause, context.world.changed()).await;
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = context.world.changed() => {}
+            _ = term.changed() => {}
+        }
+    }
+}
+
+/// While it is not sure whether the lease is still held.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// What the replica that leads does, and those that stand by do not: they only watch.
+#[derive(Default)]
+struct Duty {
+    /// The term in which the rhythm began.
+    term: Option<u64>,
+    rhythm: Rhythm,
+}
+
+impl Duty {
+    async fn step(&mut self, context: &Context, changes: &mut Receiver<Option<u64>>) -> Option<Instant> {
+        let term = context.leadership.term();
+        if self.term.is_some() && term != self.term {
+            self.term = None;
+            self.rhythm.stop(context);
+        }
+        context.metrics.leads(term.is_some());
+        if term.is_none() {
+            // About to end, and perhaps renewed all the same.
+            return changes.borrow().map(|_| Instant::now() + LOOK_AGAIN);
+        }
+        if self.term.is_none() {
+            if self.rhythm.pass.waits(Instant::now()) {
+                return self.rhythm.pass.at();
+            }
+            if let Err(error) = observe::latest_config(context).await {
+                failed(&mut self.rhythm.pass, context, &error);
+                return self.rhythm.pass.at();
+            }
+            self.term = term;
+            self.rhythm = Rhythm::starting();
+        }
+        tokio::select! {
+            biased;
+            // What was decided in this term is not written in another one.
+            _ = changes.wait_for(|now| *now != term) => Some(Instant::now()),
+            wake = self.rhythm.step(context) => wake,
+        }
     }
 }
 
@@ -114,6 +187,20 @@ fn moment(at: Timestamp) -> Instant {
 }
 
 impl Rhythm {
+    /// One whose first pass is due.
+    fn starting() -> Self {
+        let mut rhythm = Self::default();
+        rhythm.pass.done(Some(Instant::now()));
+        rhythm
+    }
+
+    /// Forgets what was found out: another replica goes on.
+    fn stop(&mut self, context: &Context) {
+        nodes::forget(context);
+        context.remember(|memory| *memory = Memory::default());
+        *self = Self::default();
+    }
+
     /// Does what there is to do; says when to come back at the latest.
     async fn step(&mut self, context: &Context) -> Option<Instant> {
         if context.world.take_plan() || self.pass.is_due(Instant::now()) {

@@ -84,12 +84,17 @@ fn server(config: Value, forbidden: &'static [&'static str]) -> (Client, Writes)
 }
 
 async fn run_against(client: Client, enough: impl Fn() -> bool) {
+    run_with(Leadership::alone(), client, enough).await;
+}
+
+async fn run_with(leadership: Arc<Leadership>, client: Client, enough: impl Fn() -> bool) {
     let world = Arc::new(World::new("operator"));
     let context = Context {
         apis: Apis::new(client.clone(), "operator"),
         events: Arc::new(Events::new(client, "test")),
         metrics: Metrics::new(),
         nodes: Arc::new(Writer::new()),
+        leadership,
         memory: Mutex::default(),
         world,
     };
@@ -164,4 +169,22 @@ async fn deletion_ends_although_nothing_can_be_read() {
         !removed.to_string().contains(wn_api::names::FINALIZER),
         "{removed}"
     );
+}
+
+/// A replica that stands by has watched everything when its turn comes.
+#[tokio::test]
+async fn a_replica_that_stands_by_writes_nothing_until_it_leads() {
+    let (client, writes) = server(config(None), &[]);
+    let leadership = Arc::<Leadership>::default();
+    let begun = Instant::now();
+    let pause = Duration::from_millis(500);
+    run_with(leadership.clone(), client, || {
+        if begun.elapsed() < pause {
+            assert!(writes.lock().unwrap().is_empty(), "stands by");
+        } else if leadership.term().is_none() {
+            leadership.lead_for(Duration::from_hours(1));
+        }
+        of(&writes, "/windowsnodeconfigs/default/status").is_some()
+    })
+    .await;
 }

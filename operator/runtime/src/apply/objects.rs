@@ -51,13 +51,16 @@ pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> 
     Ok(())
 }
 
-/// Deletes; gone already is as good.
-pub async fn delete(context: &Context, object: &OwnObject) -> Result<(), Error> {
+/// Deletes; gone already is as good. Says which finalizers of others it is still held by.
+pub async fn delete(context: &Context, object: &OwnObject) -> Result<Vec<String>, Error> {
     let (_, api) = api(context, object.kind);
-    let Some(api) = api else { return Ok(()) };
+    let Some(api) = api else { return Ok(Vec::new()) };
     match api.delete(&object.name, &DeleteParams::background()).await {
-        Ok(_) => Ok(()),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        Ok(deleted) => Ok(deleted
+            .left()
+            .and_then(|o| o.metadata.finalizers)
+            .unwrap_or_default()),
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
         Err(error) => Err(Error::new(describe(object), error)),
     }
 }

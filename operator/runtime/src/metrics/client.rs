@@ -11,19 +11,20 @@ use kube::config::Config;
 use tower::{BoxError, Layer, Service};
 
 use super::{Metrics, Pulse};
+use crate::lease::{Fenced, Leadership};
 use crate::limits::{self, Limited};
 
 type Request = axum::http::Request<Body>;
 type Response<B> = axum::http::Response<B>;
 
 impl Metrics {
-    /// The client as the environment says, with a limit to each request, and each counted.
-    pub async fn client(self: &Arc<Self>) -> kube::Result<Client> {
+    /// The client as the environment says, which writes only with the lease, with a limit to each request, and each counted.
+    pub async fn client(self: &Arc<Self>, leadership: Arc<Leadership>) -> kube::Result<Client> {
         let config = Config::infer().await.map_err(kube::Error::InferConfig)?;
         let layer = Counting {
             metrics: self.clone(),
         };
-        let client = limits::transport(config)?;
+        let client = Fenced::client(limits::transport(config)?, leadership);
         let namespace = client.default_namespace().to_owned();
         let limited = ClientBuilder::new(Limited::new(client), namespace);
         Ok(limited.with_layer(&layer).build())

@@ -116,6 +116,7 @@ impl Class {
         match error {
             Error::Unreachable { .. } | Error::Silent { .. } | Error::Etcd { .. } => Self::Unreachable,
             Error::NotServed { .. } => Self::NotFound,
+            Error::NotLeader { .. } => Self::Conflict,
             Error::Refused { code, .. } => match *code {
                 401 | 403 => Self::Forbidden,
                 404 => Self::NotFound,

@@ -72,6 +72,7 @@ pub struct Metrics {
     pub round: Arc<Round>,
     status_writes: Counter,
     node_condition_writes: Counter,
+    leader: Gauge,
 }
 
 impl Metrics {
@@ -92,6 +93,7 @@ impl Metrics {
             round: Arc::default(),
             status_writes: Counter::default(),
             node_condition_writes: Counter::default(),
+            leader: Gauge::default(),
         };
         metrics.begin();
         Arc::new(metrics.registered())
@@ -130,6 +132,7 @@ impl Metrics {
             round,
             status_writes,
             node_condition_writes,
+            leader,
         } = &mut self;
         registry.register("nodes", "Windows nodes by state", nodes.clone());
         registry.register(
@@ -173,6 +176,11 @@ impl Metrics {
             "node_condition_writes",
             "Writes of conditions of Nodes",
             node_condition_writes.clone(),
+        );
+        registry.register(
+            "leader",
+            "1 for the replica that holds the lease and writes, 0 for those that stand by",
+            leader.clone(),
         );
         registry.register(
             "build",
@@ -253,6 +261,11 @@ impl Metrics {
         self.reconciles
             .get_or_create(&ByKind { kind })
             .observe(took.as_secs_f64());
+    }
+
+    /// Whether this replica holds the lease.
+    pub fn leads(&self, leads: bool) {
+        self.leader.set(i64::from(leads));
     }
 
     pub fn status_written(&self) {

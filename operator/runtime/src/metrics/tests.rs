@@ -36,6 +36,7 @@ fn what_needs_no_event_is_there_from_the_start() {
         "apply_errors counter",
         "build info",
         "drift_repairs counter",
+        "leader gauge",
         "loop_age_seconds gauge",
         "node_condition_writes counter",
         "nodes gauge",

@@ -30,6 +30,11 @@ impl Pulse {
         *self.last() = Instant::now();
     }
 
+    /// How long ago that was.
+    pub fn age(&self) -> std::time::Duration {
+        self.last().elapsed()
+    }
+
     pub(super) fn last(&self) -> MutexGuard<'_, Instant> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }

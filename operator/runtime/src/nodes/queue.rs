@@ -25,8 +25,10 @@ pub enum Outcome {
     Race,
     /// The API server has too much to do: all wait that long.
     Busy(Duration),
-    /// This one was refused, or not answered.
-    Failed,
+    /// This one was refused.
+    Refused,
+    /// No usable answer: it may have been stored all the same.
+    Unanswered,
 }
 
 #[derive(Default)]
@@ -40,6 +42,8 @@ pub struct Queue {
     /// Those of them whose wish was taken back meanwhile: it is not tried again.
     taken_back: BTreeSet<String>,
     failing: BTreeMap<String, Failing>,
+    /// Nodes that may have marks which no watch has told of.
+    unanswered: BTreeSet<String>,
     /// The API server pushed back.
     paused: Option<Instant>,
 }
@@ -77,6 +81,11 @@ impl Queue {
         self.busy.is_empty()
     }
 
+    /// Nodes whose last write was not answered.
+    pub const fn unanswered(&self) -> &BTreeSet<String> {
+        &self.unanswered
+    }
+
     /// The wish whose turn it is; its node counts as being written to.
     pub fn next(&mut self, now: Instant) -> Option<(String, Marks)> {
         if self.paused.is_some_and(|until| now < until) {
@@ -96,6 +105,11 @@ impl Queue {
     /// A write ended. What did not succeed is wished for again, unless there is a newer wish.
     pub fn end(&mut self, node: &str, marks: Marks, outcome: &Outcome, now: Instant) {
         self.busy.remove(node);
+        match outcome {
+            Outcome::Unanswered => drop(self.unanswered.insert(node.to_owned())),
+            Outcome::Done => drop(self.unanswered.remove(node)),
+            Outcome::Race | Outcome::Busy(_) | Outcome::Refused => {}
+        }
         if self.taken_back.remove(node) {
             return;
         }
@@ -106,7 +120,7 @@ impl Queue {
             }
             Outcome::Race => {}
             Outcome::Busy(pause) => self.paused = self.paused.max(Some(now + *pause)),
-            Outcome::Failed => {
+            Outcome::Refused | Outcome::Unanswered => {
                 let failing = self.failing.entry(node.to_owned()).or_insert_with(|| Failing {
                     backoff: Backoff::default(),
                     until: now,
@@ -159,7 +173,7 @@ mod tests {
                 let outcome = if node == "win-8" {
                     Outcome::Done
                 } else {
-                    Outcome::Failed
+                    Outcome::Refused
                 };
                 queue.end(&node, marks, &outcome, now);
             }
@@ -180,7 +194,7 @@ mod tests {
         assert!(queue.next(now).is_none() && !queue.is_at_rest());
         queue.want("a", marks(false));
         assert!(queue.next(now).is_none(), "it is being written to");
-        queue.end(&node, old, &Outcome::Failed, now);
+        queue.end(&node, old, &Outcome::Refused, now);
         assert!(queue.next(now).is_none() && queue.is_at_rest());
         let later = now + queue.pause(now).unwrap();
         assert_eq!(
@@ -197,7 +211,7 @@ mod tests {
         queue.want("a", marks(true));
         let (node, old) = queue.next(now).unwrap();
         queue.clear();
-        queue.end(&node, old, &Outcome::Failed, now);
+        queue.end(&node, old, &Outcome::Refused, now);
         assert_eq!(queue.pause(now), None);
         queue.want("a", marks(false));
         assert_eq!(queue.next(now), Some(("a".to_owned(), marks(false))));

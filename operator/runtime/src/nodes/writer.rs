@@ -69,6 +69,21 @@ impl Writer {
         self.lock().clear();
     }
 
+    /// As if the answer to a write had been lost.
+    #[cfg(test)]
+    pub fn unanswered_write(&self, node: &str, marks: Marks) {
+        let mut queue = self.lock();
+        queue.want(node, marks);
+        if let Some((node, marks)) = queue.next(Instant::now()) {
+            queue.end(&node, marks, &Outcome::Unanswered, Instant::now());
+        }
+    }
+
+    /// Nodes that may have marks although no watch has told of them: the answer to a write was lost.
+    pub fn unanswered(&self) -> Vec<String> {
+        self.lock().unanswered().iter().cloned().collect()
+    }
+
     /// Resolves when no write is under way.
     pub async fn rest(&self) {
         const POLL: Duration = Duration::from_millis(10);
@@ -223,7 +238,7 @@ async fn say(
 fn judge(node: &str, error: &kube::Error) -> Outcome {
     let kube::Error::Api(status) = error else {
         warn!(node, %error, "the API server does not take a node's condition, trying again");
-        return Outcome::Failed;
+        return Outcome::Unanswered;
     };
     match status.code {
         // The node is gone, and its marks with it.
@@ -237,7 +252,7 @@ fn judge(node: &str, error: &kube::Error) -> Outcome {
         }
         _ => {
             warn!(node, %error, "a node's condition was refused, trying again");
-            Outcome::Failed
+            Outcome::Refused
         }
     }
 }

@@ -12,6 +12,7 @@ use tracing::debug;
 use wn_plan::observed::{Key, SandboxFailure};
 
 use super::{Apis, Topic, World};
+use crate::lease::Leadership;
 
 /// Between two requests: ten pods a second, whatever Events there are.
 const GAP: Duration = Duration::from_millis(100);
@@ -56,10 +57,14 @@ impl Turns {
     }
 }
 
-/// Decides on every claim, and again and again on what was borne out, for ever.
-pub async fn verify(apis: Apis, world: Arc<World>) {
+/// Decides on every claim, and again and again on what was borne out, for ever; a replica that stands by asks nothing.
+pub async fn verify(apis: Apis, world: Arc<World>, leadership: Arc<Leadership>) {
     let mut turns = Turns::default();
+    let mut term = leadership.subscribe();
     loop {
+        if term.wait_for(Option::is_some).await.is_err() {
+            return;
+        }
         match turns.next(&world, Instant::now()) {
             Some(Ok((key, failure))) => {
                 if let Some(borne_out) = look(&apis, &failure).await {
@@ -153,7 +158,7 @@ mod tests {
             0,
             "a claim counts for nothing"
         );
-        let verifying = verify(apis(runs), world.clone());
+        let verifying = verify(apis(runs), world.clone(), Leadership::alone());
         let _ = tokio::time::timeout(GAP * 4, verifying).await;
         assert!(world.read(|o| o.claims.is_empty()), "each was decided on");
         world.read(|o| o.failures.values().map(|f| f.pod.clone()).collect())
@@ -186,10 +191,10 @@ mod tests {
     async fn a_failure_ends_when_the_pod_runs() {
         let world = world();
         world.put(Topic::Failures, &event("a", "real", &now()));
-        let proven = verify(apis(false), world.clone());
+        let proven = verify(apis(false), world.clone(), Leadership::alone());
         let _ = tokio::time::timeout(GAP, proven).await;
         assert_eq!(world.read(|o| o.failures.values().count()), 1);
-        let later = verify(apis(true), world.clone());
+        let later = verify(apis(true), world.clone(), Leadership::alone());
         let _ = tokio::time::timeout(GAP, later).await;
         assert_eq!(world.read(|o| o.failures.values().count()), 0);
     }

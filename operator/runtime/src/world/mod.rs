@@ -265,6 +265,26 @@ impl World {
         inner.tell_unread();
     }
 
+    /// A topic that was listed cannot be read any more: what is known of it is out of date.
+    fn lost(&self, topic: Topic) {
+        self.lock().listed.remove(&topic);
+    }
+
+    /// As when the first list of a topic failed for good.
+    #[cfg(test)]
+    pub fn unreadable(&self, topic: Topic) {
+        self.want([topic].into());
+        for _ in 0..TRIES {
+            let unread = Unread {
+                objects: format!("{topic:?}"),
+                error: "no".to_owned(),
+                forbidden: true,
+                can_be_lacking: false,
+            };
+            self.failed(topic, unread);
+        }
+    }
+
     /// The first list of a topic failed. When it did so several times the loop goes on without it.
     fn failed(&self, topic: Topic, unread: Unread) {
         let mut inner = self.lock();

@@ -380,6 +380,8 @@ struct Feed<K> {
     world: Arc<World>,
     metrics: Arc<Metrics>,
     pulse: Arc<Pulse>,
+    /// How long a watch is refused before what it told is out of date.
+    patience: std::time::Duration,
 }
 
 impl<K: Watched> Feed<K> {
@@ -390,6 +392,7 @@ impl<K: Watched> Feed<K> {
             world: world.clone(),
             metrics: metrics.clone(),
             pulse,
+            patience: PATIENCE,
         }
     }
 
@@ -411,6 +414,15 @@ impl<K: Watched> Feed<K> {
     }
 
     async fn run(&self) {
+        loop {
+            self.watch().await;
+            // Listed anew, so that the plan is told what the list fails for, and when it succeeds.
+            self.world.lost(self.topic);
+        }
+    }
+
+    /// Returns when the right to watch was taken away.
+    async fn watch(&self) {
         let (topic, world) = (self.topic, &self.world);
         let backoff = watcher::DefaultBackoff::default();
         let selection = apis::selection(topic).page_size(PAGE);
@@ -431,6 +443,7 @@ impl<K: Watched> Feed<K> {
                     debug!(?topic, "not served");
                     world.listed(topic, &BTreeSet::new());
                 }
+                Err(error) if is_refused(&error) && self.pulse.age() > self.patience => return,
                 Err(error) => {
                     warn!(?topic, %error, "watch failed, trying again");
                     world.failed(topic, self.unread(&error));
@@ -466,6 +479,9 @@ fn objects(url: &str) -> String {
         _ => plural.to_owned(),
     }
 }
+
+/// Longer than an API server takes to know its roles after a start.
+const PATIENCE: std::time::Duration = std::time::Duration::from_mins(1);
 
 /// A watch that went well for so long is not one that ends again and again.
 const STEADY: std::time::Duration = std::time::Duration::from_mins(10);
@@ -539,6 +555,17 @@ fn put<K: Serialize>(origin: Origin, topic: Topic, object: &K, world: &World) {
         Ok(value) => world.put_from(origin, topic, &value),
         Err(error) => warn!(?topic, %error, "an object could not be read"),
     }
+}
+
+/// Is it a watch that went well before and is not allowed any more?
+fn is_refused(error: &watcher::Error) -> bool {
+    let status = match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) | watcher::Error::WatchError(status) => {
+            status
+        }
+        _ => return false,
+    };
+    matches!(status.code, 401 | 403)
 }
 
 /// The API server does not know the resource: an older version of it, or a definition that just went.
@@ -650,6 +677,50 @@ mod tests {
         let restarts = "windows_node_operator_watch_restarts_total{topic=\"Nodes\"} ";
         let counted = text.lines().find_map(|l| l.strip_prefix(restarts)).unwrap();
         assert!(counted.parse::<u32>().unwrap() >= 1, "{counted}");
+    }
+
+    /// The right to a watch that went well is taken away, and comes back.
+    #[tokio::test]
+    async fn a_watch_that_is_refused_later_is_told() {
+        let allowed = Arc::new(std::sync::atomic::AtomicBool::new(true));
+        let allows = allowed.clone();
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let list = serde_json::json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": []});
+            let refused =
+                serde_json::json!({"kind": "Status", "status": "Failure", "message": "no", "code": 403});
+            let watch = request.uri().query().is_some_and(|q| q.contains("watch=true"));
+            let answer = match allows.load(std::sync::atomic::Ordering::Relaxed) && !watch {
+                true => answer(200, &list),
+                false => answer(403, &refused),
+            };
+            async move { Ok::<_, std::convert::Infallible>(answer) }
+        });
+        let apis = Apis::new(Client::new(service, "default"), "operator");
+        let metrics = Metrics::new();
+        let pulse = metrics.watch(label(Topic::Nodes));
+        let api = api_through::<Seen<Nodes>>(pulse.client(apis.client()), Topic::Nodes, &apis).unwrap();
+        let world = Arc::new(World::new("operator"));
+        world.want([Topic::Nodes].into());
+        let mut feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse.clone());
+        feed.patience = Duration::from_millis(100);
+        let told = async |expected: bool| {
+            while world.read(|o| o.unread.iter().any(|u| u.forbidden)) != expected {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let checks = async {
+            while !world.is_listed(Topic::Nodes) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            allowed.store(false, std::sync::atomic::Ordering::Relaxed);
+            told(true).await;
+            allowed.store(true, std::sync::atomic::Ordering::Relaxed);
+            told(false).await;
+        };
+        tokio::select! {
+            () = feed.for_ever() => {}
+            done = tokio::time::timeout(Duration::from_mins(1), checks) => done.expect("it is told"),
+        }
     }
 
     #[test]

@@ -264,7 +264,7 @@ pub fn now() -> String {
 
 /// A request of the operator other than a watch, which lasts.
 pub fn is_request(event: &AuditEvent) -> bool {
-    event.user == USER && event.verb != "watch"
+    event.user == USER && event.verb != "watch" && !event.is_election()
 }
 
 /// A watch of the operator that begins; its end is an event of its own.

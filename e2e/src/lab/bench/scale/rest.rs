@@ -77,7 +77,7 @@ pub async fn full(field: &mut Field, empty: f64, figures: &mut Figures) -> Resul
         format!("{:.2} s", idle.cpu),
     );
     figures.value(
-        "idle minute: requests, watches apart",
+        "idle minute: requests, renewals of lease and watches apart",
         "0",
         idle.requests.to_string(),
     );

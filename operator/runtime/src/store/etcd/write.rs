@@ -11,6 +11,7 @@ use super::rpc::{
 };
 use crate::context::Context;
 use crate::error::Error;
+use crate::lease::Leadership;
 use crate::world::Topic;
 
 pub async fn write(context: &Context, link: &Link, write: &Write) -> Result<(), Error> {
@@ -22,6 +23,7 @@ pub async fn write(context: &Context, link: &Link, write: &Write) -> Result<(), 
         key: keys::key(&link.prefix, write.kind, &write.name).into_bytes(),
         channel,
         what,
+        leadership: &context.leadership,
     };
     let topic = Topic::Calico(write.kind);
     let stored = match &write.action {
@@ -52,13 +54,14 @@ pub async fn write(context: &Context, link: &Link, write: &Write) -> Result<(), 
 }
 
 /// One key, and how errors about it are told.
-struct Swap {
+struct Swap<'a> {
     key: Vec<u8>,
     channel: Channel,
     what: String,
+    leadership: &'a Leadership,
 }
 
-impl Swap {
+impl Swap<'_> {
     async fn create(&self, write: &Write, fields: &Fields<'_>) -> Result<KeyValue, Error> {
         let uid = uid().map_err(|e| self.failed(&Status::internal(e.to_string())))?;
         let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -131,8 +134,13 @@ impl Swap {
                 operation: Some(operation),
             }],
         };
-        let answer = rpc::txn(&self.channel, request)
+        let not_leader = |_| Error::NotLeader {
+            what: self.what.clone(),
+        };
+        let (_write, left) = self.leadership.write().map_err(not_leader)?;
+        let answer = tokio::time::timeout(left, rpc::txn(&self.channel, request))
             .await
+            .unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer before the lease ended")))
             .map_err(|e| self.failed(&e))?;
         if answer.succeeded {
             Ok(answer.header.map_or(0, |h| h.revision))
