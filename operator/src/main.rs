@@ -1,5 +1,7 @@
 //! Parses the command line and hands over; everything else lives in the crates below.
 
-fn main() -> anyhow::Result<()> {
+use std::process::ExitCode;
+
+fn main() -> anyhow::Result<ExitCode> {
     wn_runtime::main()
 }

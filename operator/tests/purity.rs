@@ -21,9 +21,14 @@ fn tree(arguments: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn plan_is_pure() {
-    let tree = tree(&["--package", "wn-plan", "--edges", "normal"]);
-    assert!(tree.contains("wn-api"), "the tree is that of wn-plan: {tree:?}");
+fn plan_and_policy_are_pure() {
+    let plan = tree(&["--package", "wn-plan", "--edges", "normal"]);
+    assert!(plan.contains("wn-api"), "the tree is that of wn-plan: {plan:?}");
+    let policy = tree(&["--package", "wn-policy", "--edges", "normal"]);
+    assert!(
+        policy.contains("ipnet"),
+        "the tree is that of wn-policy: {policy:?}"
+    );
     let impure = [
         "tokio",
         "mio",
@@ -37,7 +42,8 @@ fn plan_is_pure() {
         "chrono",
     ];
     for name in impure {
-        assert!(!tree.contains(name), "wn-plan depends on {name}");
+        assert!(!plan.contains(name), "wn-plan depends on {name}");
+        assert!(!policy.contains(name), "wn-policy depends on {name}");
     }
 }
 

@@ -1,9 +1,12 @@
 //! The command line; every flag has an environment variable.
 
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands::{acls, lint, told};
 
 #[derive(Parser)]
 #[command(name = "windows-node-operator", version, about)]
@@ -18,6 +21,12 @@ enum Command {
     Run(Settings),
     /// Print the CustomResourceDefinition.
     Crd,
+    /// Show what Windows enforces of network policies, ACL by ACL, and where that is not what they mean.
+    #[command(after_help = acls::EXAMPLES)]
+    Acls(acls::Arguments),
+    /// Find what Windows does otherwise than network policies mean; the exit code is 1 for warnings, 2 for errors.
+    #[command(after_help = lint::EXAMPLES)]
+    Lint(lint::Arguments),
     /// Delete the WindowsNodeConfig and wait until the cluster is restored.
     Uninstall {
         /// Seconds to wait.
@@ -57,21 +66,24 @@ pub enum LogFormat {
     Json,
 }
 
-pub fn main() -> anyhow::Result<()> {
+pub fn main() -> anyhow::Result<ExitCode> {
     match Cli::parse().command {
         Command::Run(settings) => {
             crate::telemetry::init(&settings.log_level, settings.log_format)?;
-            runtime()?.block_on(crate::run::run(settings))
+            runtime()?.block_on(crate::run::run(settings))?;
         }
-        Command::Crd => print_crd(),
+        Command::Crd => print_crd()?,
+        Command::Acls(arguments) => return Ok(told(acls::run(&arguments))),
+        Command::Lint(arguments) => return Ok(told(lint::run(&arguments))),
         Command::Uninstall { timeout } => {
             crate::telemetry::init("info", LogFormat::Text)?;
             runtime()?.block_on(async {
                 let client = kube::Client::try_default().await?;
                 crate::uninstall::uninstall(client, Duration::from_secs(timeout)).await
-            })
+            })?;
         }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// One thread: passes take milliseconds, and each further thread costs an arena of memory.

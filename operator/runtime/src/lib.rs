@@ -5,6 +5,7 @@
 mod apply;
 mod backoff;
 mod cli;
+mod commands;
 mod context;
 mod error;
 mod events;

@@ -1,0 +1,102 @@
+//! How long 2,000 policies and 5,000 pods take from cold: `cargo run --release -p wn-policy --example speed`. The goal is
+//! 2 seconds.
+
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use wn_policy::findings;
+use wn_policy::input::{InputError, Manifest, Objects};
+use wn_policy::output::Report;
+use wn_policy::release::Release;
+
+const NAMESPACES: usize = 100;
+const POLICIES: usize = 2_000;
+const PODS: usize = 5_000;
+/// Every second pod is on one of them.
+const WINDOWS_NODES: usize = 50;
+
+fn main() -> Result<(), InputError> {
+    let text = cluster();
+    let timed = |what: &str, since: Instant| println!("{what}: {} ms", since.elapsed().as_millis());
+    let start = Instant::now();
+    let objects = Objects::read([Manifest {
+        name: "cluster",
+        text: &text,
+    }])?;
+    timed("reading", start);
+    let start = Instant::now();
+    let found = findings::all(&objects, Release::NEWEST);
+    timed("findings", start);
+    let start = Instant::now();
+    let report = Report::new(&objects, Release::NEWEST);
+    timed("report", start);
+    println!(
+        "{} findings, {} endpoints, {} rules",
+        found.len(),
+        report.endpoints.len(),
+        report.rules.len()
+    );
+    Ok(())
+}
+
+fn cluster() -> String {
+    let mut items = Vec::new();
+    for node in 0..WINDOWS_NODES {
+        items.push(format!(
+            r#"{{"apiVersion":"v1","kind":"Node","metadata":{{"name":"win-{node}","labels":{{"kubernetes.io/os":"windows"}}}},"status":{{"addresses":[{{"type":"InternalIP","address":"10.0.0.{node}"}}]}}}}"#
+        ));
+    }
+    for namespace in 0..NAMESPACES {
+        items.push(format!(
+            r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"n{namespace}","labels":{{"team":"t{}"}}}}}}"#,
+            namespace % 10
+        ));
+    }
+    items.extend((0..PODS).map(pod));
+    items.extend((0..POLICIES).map(policy));
+    format!(r#"{{"kind":"List","items":[{}]}}"#, items.join(","))
+}
+
+fn pod(i: usize) -> String {
+    let node = if i.is_multiple_of(2) {
+        format!("win-{}", i / 2 % WINDOWS_NODES)
+    } else {
+        "linux".to_owned()
+    };
+    let (namespace, app) = (i % NAMESPACES, i / NAMESPACES % 10);
+    format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p{i}","namespace":"n{namespace}","labels":{{"app":"a{app}"}}}},"spec":{{"nodeName":"{node}","containers":[{{"ports":[{{"name":"http","containerPort":8080}}]}}]}},"status":{{"podIP":"10.1.{}.{}"}}}}"#,
+        i / 250,
+        i % 250 + 1
+    )
+}
+
+/// Of 20 policies in a namespace, one is for all of its pods and one has something that Windows skips.
+fn policy(i: usize) -> String {
+    let (namespace, place) = (i % NAMESPACES, i / NAMESPACES);
+    let selector = match place {
+        0 => "{}".to_owned(),
+        _ => format!(r#"{{"matchLabels":{{"app":"a{}"}}}}"#, place % 10),
+    };
+    let mut from = format!(
+        r#"{{"podSelector":{{"matchLabels":{{"app":"a{}"}}}}}}"#,
+        (place + 1) % 10
+    );
+    match place {
+        1 => from = r#"{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.9.0.0/16"]}}"#.to_owned(),
+        2 => {
+            let _ = write!(
+                from,
+                r#",{{"namespaceSelector":{{"matchLabels":{{"team":"t{}"}}}}}}"#,
+                namespace % 10
+            );
+        }
+        _ => {}
+    }
+    format!(
+        r#"{{"apiVersion":"networking.k8s.io/v1","kind":"NetworkPolicy","metadata":{{"name":"k{place}","namespace":"n{namespace}"}},"spec":{{"podSelector":{selector},"policyTypes":["Ingress"],"ingress":[{{"from":[{from}],"ports":[{{"port":{}}}]}}]}}}}"#,
+        8000 + place
+    )
+}

@@ -1,0 +1,298 @@
+//! A cluster as Felix on its Windows nodes sees it: active policies in order, sets of addresses, endpoints.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use crate::convert::{self, Converted, Item, Pod};
+use crate::index::Index;
+use crate::input::Objects;
+use crate::model::{Direction, Policy, PolicyId, PolicyKind, Tier};
+use crate::release::Release;
+use crate::sets::Sets;
+use crate::validate::{self, Refusal};
+
+/// What a Calico release sees of a cluster.
+#[derive(Debug)]
+pub struct Cluster {
+    pub release: Release,
+    /// Policies that some Windows node has, in order of evaluation within their tiers.
+    pub policies: Vec<Policy>,
+    /// In order of evaluation.
+    pub tiers: Vec<Tier>,
+    pub sets: Sets,
+    /// Pods of Windows nodes, by address.
+    pub endpoints: Vec<Endpoint>,
+    /// Endpoints that cannot be told apart by policies, but for their address.
+    pub classes: Vec<Class>,
+    /// Every pod's address, with `namespace/name`.
+    pub pods: BTreeMap<Ipv4Addr, String>,
+    /// Policies that select no pod of a Windows node.
+    pub inactive: Vec<PolicyId>,
+    /// Objects of kinds and fields that the release does not know.
+    pub unknown: Vec<String>,
+    /// Objects that Calico's API refuses.
+    pub refused: Vec<Refusal>,
+    /// Policies that Felix treats as missing, because it cannot use them.
+    pub missing: Vec<PolicyId>,
+    /// HostEndpoints of Windows nodes.
+    pub host_endpoints: Vec<String>,
+    /// Profiles that exist: allow or have no rules.
+    pub profiles: HashMap<String, bool>,
+}
+
+/// A pod of a Windows node.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    pub pod: Pod,
+    /// Position in `classes`.
+    pub class: usize,
+    /// Addresses of its node.
+    pub node_addresses: Arc<[Ipv4Addr]>,
+}
+
+/// Policies and profiles that endpoints have in common.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub struct Class {
+    /// Position of a tier and of its policies, in order.
+    pub tiers: Vec<(usize, Vec<usize>)>,
+    pub profiles: Arc<[String]>,
+}
+
+/// Whether objects that Calico refuses are there all the same.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Refused {
+    LeftOut,
+    Stored,
+}
+
+impl Cluster {
+    /// The cluster that `objects` are.
+    pub fn new(objects: &Objects, release: Release, refused: Refused) -> Self {
+        let mut unknown = Vec::new();
+        let known = known(objects, release, &mut unknown);
+        let refusals = validate::refusals(objects, &known, release);
+        let is_refused = |id: &PolicyId| refusals.iter().any(|r| r.policy.as_ref() == Some(id));
+        let (mut policies, mut missing) = (Vec::new(), Vec::new());
+        for converted in known {
+            if refused == Refused::LeftOut && is_refused(&converted.id) {
+                continue;
+            }
+            match convert::model(&converted) {
+                Some(policy) if validate::felix_accepts(&policy) => policies.push(policy),
+                _ => missing.push(converted.id),
+            }
+        }
+        sort(&mut policies, release);
+        let left_out = validate::left_out(objects, &refusals, refused);
+        let objects = left_out.as_ref().unwrap_or(objects);
+        let items = convert::items(objects);
+        let mut cluster = Self::with_policies(objects, release, policies, &items);
+        cluster.unknown = unknown;
+        cluster.refused = refusals;
+        cluster.missing = missing;
+        cluster
+    }
+
+    fn with_policies(objects: &Objects, release: Release, all: Vec<Policy>, items: &[Item]) -> Self {
+        let nodes: BTreeMap<String, Arc<[Ipv4Addr]>> = convert::local_addresses(objects)
+            .into_iter()
+            .map(|(node, addresses)| (node, addresses.into()))
+            .collect();
+        let local = |item: &Item| item.pod.as_ref().is_some_and(|pod| nodes.contains_key(&pod.node));
+        let index = Index::new(items);
+        let tiers = convert::tiers(objects, release, all.iter().map(|p| p.tier.as_str()));
+        let (mut policies, mut inactive) = (Vec::new(), Vec::new());
+        let mut of_item: HashMap<usize, Vec<usize>> = HashMap::new();
+        for policy in all {
+            let selected = index.positions(&policy.selector).filter(|i| local(&items[*i]));
+            let selected: Vec<usize> = selected.collect();
+            if selected.is_empty() && !policy.everywhere {
+                inactive.push(policy.id);
+                continue;
+            }
+            for item in selected {
+                of_item.entry(item).or_default().push(policies.len());
+            }
+            policies.push(policy);
+        }
+        inactive.sort_by_key(ToString::to_string);
+        let leaves_out = release.leaves_out_covered_members();
+        let sets = Sets::new(policies.iter(), &index, objects, leaves_out);
+        let mut classes = Classes::new(&policies, &tiers);
+        let mut endpoints: Vec<Endpoint> = Vec::new();
+        for (i, pod) in items
+            .iter()
+            .enumerate()
+            .filter_map(|(i, item)| Some((i, item.pod.as_ref()?)))
+        {
+            if let Some(node_addresses) = nodes.get(&pod.node) {
+                endpoints.push(Endpoint {
+                    class: classes.of(of_item.get(&i).map_or(&[], Vec::as_slice), &pod.profiles),
+                    pod: pod.clone(),
+                    node_addresses: node_addresses.clone(),
+                });
+            }
+        }
+        endpoints.sort_by(|a, b| {
+            (a.pod.address, &a.pod.namespace, &a.pod.name).cmp(&(
+                b.pod.address,
+                &b.pod.namespace,
+                &b.pod.name,
+            ))
+        });
+        let classes = classes.all;
+        Self {
+            release,
+            policies,
+            tiers,
+            sets,
+            endpoints,
+            classes,
+            pods: items.iter().filter_map(named_address).collect(),
+            inactive,
+            unknown: Vec::new(),
+            refused: Vec::new(),
+            missing: Vec::new(),
+            host_endpoints: objects
+                .host_endpoints
+                .iter()
+                .filter(|(_, endpoint)| nodes.contains_key(&endpoint.spec.node))
+                .map(|((_, name), _)| name.clone())
+                .collect(),
+            profiles: profiles(objects),
+        }
+    }
+
+    /// Tiers that decide about a direction, each with its policies in order.
+    pub fn tiers_of<'a>(
+        &'a self,
+        class: &'a Class,
+        direction: Direction,
+    ) -> impl Iterator<Item = (&'a Tier, Vec<&'a Policy>)> + 'a {
+        class.tiers.iter().filter_map(move |(tier, policies)| {
+            let policies = policies.iter().map(|i| &self.policies[*i]);
+            let policies: Vec<_> = policies.filter(|p| p.governs(direction)).collect();
+            (!policies.is_empty()).then(|| (&self.tiers[*tier], policies))
+        })
+    }
+}
+
+impl Endpoint {
+    /// `namespace/name`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.pod.namespace, self.pod.name)
+    }
+}
+
+fn named_address(item: &Item) -> Option<(Ipv4Addr, String)> {
+    let pod = item.pod.as_ref()?;
+    Some((pod.address, format!("{}/{}", pod.namespace, pod.name)))
+}
+
+/// Policies whose kind and fields the release knows; the rest is told in `unknown`.
+fn known(objects: &Objects, release: Release, unknown: &mut Vec<String>) -> Vec<Converted> {
+    if !release.has_tiers() {
+        unknown.extend(objects.tiers.keys().map(|(_, name)| format!("Tier {name}")));
+    }
+    let mut all = convert::policies(objects);
+    all.retain(|policy| {
+        let is_known = match policy.id.kind {
+            PolicyKind::ClusterNetworkPolicy => release.has_cluster_policies(),
+            kind if kind.is_staged() => release.has_staged(),
+            _ => true,
+        };
+        let tier = policy.spec.tier.as_str();
+        let is_of_unknown_tier = !release.has_tiers() && !["", Tier::DEFAULT].contains(&tier);
+        if !is_known {
+            unknown.push(policy.id.to_string());
+        } else if is_of_unknown_tier {
+            unknown.push(format!("{} (field tier)", policy.id));
+        }
+        is_known && !is_of_unknown_tier
+    });
+    all
+}
+
+fn sort(policies: &mut [Policy], release: Release) {
+    policies.sort_by(|a, b| {
+        let name = |p: &Policy| {
+            if release.sorts_by_stored_name() {
+                stored_name(p)
+            } else {
+                format!("{}/{}/{}", p.id.name, p.id.namespace, p.id.kind.felix())
+            }
+        };
+        a.order.total_cmp(&b.order).then_with(|| name(a).cmp(&name(b)))
+    });
+}
+
+/// As Calico up to v3.31 stores it.
+fn stored_name(policy: &Policy) -> String {
+    let PolicyId {
+        name,
+        namespace,
+        kind,
+    } = &policy.id;
+    let of_tier = format!("{}.", policy.tier);
+    let name = match kind {
+        PolicyKind::Kubernetes | PolicyKind::StagedKubernetes => format!("knp.default.{name}"),
+        _ if name.starts_with(&of_tier) => name.clone(),
+        _ => format!("{of_tier}{name}"),
+    };
+    let staged = if kind.is_staged() { "staged:" } else { "" };
+    match namespace.as_str() {
+        "" => format!("{staged}{name}"),
+        namespace => format!("{namespace}/{staged}{name}"),
+    }
+}
+
+/// Namespaces' profiles allow everything, service accounts' have no rules.
+fn profiles(objects: &Objects) -> HashMap<String, bool> {
+    let namespaces = objects
+        .namespaces
+        .keys()
+        .map(|(_, name)| (format!("kns.{name}"), true));
+    let accounts = objects.service_accounts.keys();
+    let accounts = accounts.map(|(namespace, name)| (format!("ksa.{namespace}.{name}"), false));
+    namespaces.chain(accounts).collect()
+}
+
+/// Finds out which endpoints are alike.
+struct Classes<'a> {
+    policies: &'a [Policy],
+    tier_of: HashMap<&'a str, usize>,
+    all: Vec<Class>,
+    positions: HashMap<Class, usize>,
+}
+
+impl<'a> Classes<'a> {
+    fn new(policies: &'a [Policy], tiers: &'a [Tier]) -> Self {
+        let tiers = tiers.iter().enumerate();
+        Self {
+            policies,
+            tier_of: tiers.map(|(i, tier)| (tier.name.as_str(), i)).collect(),
+            all: Vec::new(),
+            positions: HashMap::new(),
+        }
+    }
+
+    fn of(&mut self, policies: &[usize], profiles: &Arc<[String]>) -> usize {
+        let mut tiers: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for policy in policies {
+            if let Some(tier) = self.tier_of.get(self.policies[*policy].tier.as_str()) {
+                tiers.entry(*tier).or_default().push(*policy);
+            }
+        }
+        let class = Class {
+            tiers: tiers.into_iter().collect(),
+            profiles: profiles.clone(),
+        };
+        if let Some(position) = self.positions.get(&class) {
+            return *position;
+        }
+        self.all.push(class.clone());
+        self.positions.insert(class, self.all.len() - 1);
+        self.all.len() - 1
+    }
+}

@@ -1,0 +1,10 @@
+//! The ACLs that Felix' Windows dataplane gives to HNS (felix/dataplane/windows of projectcalico/calico).
+
+mod acl;
+mod endpoint;
+mod flatten;
+mod rules;
+
+pub use acl::{Acl, AclAction, Addresses, Ports, RuleType};
+pub use endpoint::{Acls, MISSING_POLICY_SET, Panic, PolicySets, allow_from_node, of_class};
+pub use rules::{Lost, Reason, of_rule};

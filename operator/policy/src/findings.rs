@@ -1,0 +1,166 @@
+//! Where Windows does other than policies mean, told policy by policy with a packet, and what else of policies is worth
+//! knowing on Windows.
+
+mod cause;
+mod shapes;
+mod table;
+mod words;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+pub use table::{Code, Entry};
+
+use crate::cluster::{Endpoint, Refused};
+use crate::difference::Difference;
+use crate::evaluate::Evaluation;
+use crate::input::Objects;
+use crate::model::{Direction, PolicyId};
+use crate::packet::{CLIENT_PORT, Content, Packet, PortProtocol};
+use crate::release::Release;
+use cause::Cause;
+
+/// How bad it is, by effect.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Something is closed that should be open, or may become so.
+    Warning,
+    /// Something is open that should be closed, or a pod is cut off.
+    Error,
+}
+
+/// Something about policies on Windows.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// What it is about.
+    pub code: Code,
+    /// How bad it is here.
+    pub severity: Severity,
+    /// Kind, namespace and name.
+    pub object: String,
+    /// Field of the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// What happens on Windows.
+    pub message: String,
+    /// A packet that shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// What to do.
+    pub mend: &'static str,
+    /// How we know.
+    pub source: &'static str,
+    /// Pods that it is about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<String>,
+}
+
+/// Everything to say about the cluster that `objects` are, the gravest first.
+pub fn all(objects: &Objects, release: Release) -> Vec<Finding> {
+    let evaluation = Evaluation::new(objects, release, Refused::LeftOut);
+    let mut findings = of_differences(&evaluation);
+    findings.extend(shapes::all(&evaluation));
+    if !evaluation.cluster.refused.is_empty() {
+        let stored = Evaluation::new(objects, release, Refused::Stored);
+        findings.extend(shapes::of_refused(&stored));
+    }
+    findings.sort_by(|a, b| {
+        let key = |f: &Finding| (f.code, f.object.clone(), f.field.clone());
+        b.severity.cmp(&a.severity).then_with(|| key(a).cmp(&key(b)))
+    });
+    findings
+}
+
+/// Packets that are treated otherwise for one cause.
+#[derive(Default)]
+struct Effect<'a> {
+    open: usize,
+    closed: usize,
+    example: Option<(Packet, &'a Endpoint, Rank)>,
+    pods: BTreeSet<String>,
+    cuts_off: bool,
+}
+
+/// How well a packet shows what is wrong: what is open first, then TCP, then from a pod.
+type Rank = [bool; 3];
+
+fn rank(evaluation: &Evaluation, packet: &Packet, is_open: bool) -> Rank {
+    let is_tcp = matches!(packet.content, Content::Ports(PortProtocol::Tcp, CLIENT_PORT, _));
+    [
+        is_open,
+        is_tcp,
+        evaluation.cluster.pods.contains_key(&packet.remote),
+    ]
+}
+
+fn of_differences(evaluation: &Evaluation) -> Vec<Finding> {
+    let mut effects: BTreeMap<(Code, PolicyId, Direction, usize), (Cause<'_>, Effect<'_>)> = BTreeMap::new();
+    for (position, endpoint) in evaluation.endpoints() {
+        for difference in &evaluation.differences[position] {
+            let open = difference.more_open.iter().map(|packet| (packet, true));
+            let closed = difference.more_closed.iter().map(|packet| (packet, false));
+            for (packet, is_open) in open.chain(closed) {
+                let Some(cause) = cause::of(evaluation, endpoint, difference.direction, packet) else {
+                    continue;
+                };
+                let (_, effect) = effects
+                    .entry(cause.key())
+                    .or_insert_with(|| (cause, Effect::default()));
+                effect.add(evaluation, endpoint, difference, *packet, is_open);
+            }
+        }
+    }
+    effects
+        .into_values()
+        .map(|(cause, effect)| finding(evaluation, &cause, &effect))
+        .collect()
+}
+
+impl<'a> Effect<'a> {
+    fn add(
+        &mut self,
+        evaluation: &Evaluation,
+        endpoint: &'a Endpoint,
+        difference: &Difference,
+        packet: Packet,
+        is_open: bool,
+    ) {
+        let rank = rank(evaluation, &packet, is_open);
+        if self.example.is_none_or(|(_, _, best)| rank > best) {
+            self.example = Some((packet, endpoint, rank));
+        }
+        self.open += usize::from(is_open);
+        self.closed += usize::from(!is_open);
+        self.cuts_off |= difference.let_through == 0;
+        self.pods.insert(endpoint.name());
+    }
+
+    const fn severity(&self) -> Severity {
+        if self.open > 0 || self.cuts_off {
+            Severity::Error
+        } else {
+            Severity::Warning
+        }
+    }
+}
+
+fn finding(evaluation: &Evaluation, cause: &Cause<'_>, effect: &Effect<'_>) -> Finding {
+    let entry = cause.code.entry();
+    let flow = effect
+        .example
+        .map(|(packet, endpoint, _)| words::flow(evaluation, endpoint, cause.direction, &packet));
+    Finding {
+        code: cause.code,
+        severity: effect.severity(),
+        object: cause.policy.id.to_string(),
+        field: Some(words::field(cause)),
+        message: words::message(cause, effect.open, effect.closed, effect.cuts_off),
+        flow,
+        mend: entry.mend,
+        source: entry.source,
+        pods: effect.pods.iter().cloned().collect(),
+    }
+}

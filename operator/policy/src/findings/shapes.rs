@@ -1,0 +1,203 @@
+//! What is worth knowing without a packet that shows it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Code, Finding, Severity};
+use crate::difference::Verdict;
+use crate::evaluate::Evaluation;
+use crate::felix::{self, Acl, Addresses};
+use crate::model::{Direction, Policy, Rule};
+
+/// Combinations of addresses and ports of one rule that are many.
+const MANY: usize = 10_000;
+
+/// Everything but what Calico refuses.
+pub fn all(evaluation: &Evaluation) -> Vec<Finding> {
+    let mut findings = panics(evaluation);
+    findings.extend(edits(evaluation));
+    findings.extend(many_addresses(evaluation));
+    let cluster = &evaluation.cluster;
+    findings.extend(cluster.host_endpoints.iter().map(|name| {
+        let message = "is of a Windows node, where policies are enforced at pods only";
+        finding(
+            Code::HostEndpoint,
+            Severity::Warning,
+            format!("HostEndpoint {name}"),
+            message,
+        )
+    }));
+    let not_for_pods = cluster.policies.iter().filter(|p| p.do_not_track || p.pre_dnat);
+    findings.extend(not_for_pods.map(|policy| {
+        let message = "selects pods of Windows nodes, and is not applied to them";
+        finding(Code::NotForPods, Severity::Info, policy.id.to_string(), message)
+    }));
+    findings.extend(cluster.unknown.iter().map(|object| {
+        let message = format!(
+            "Calico {} does not know it and does not enforce it",
+            cluster.release
+        );
+        finding(Code::UnknownToRelease, Severity::Warning, object.clone(), message)
+    }));
+    findings
+}
+
+/// Objects that Calico refuses, in the cluster that has them stored.
+pub fn of_refused(stored: &Evaluation) -> Vec<Finding> {
+    let opens = stored.endpoints().any(|(position, _)| {
+        matches!(
+            stored.verdict(position),
+            Verdict::MoreOpen | Verdict::Both | Verdict::FelixPanics
+        )
+    });
+    let refusals = stored.cluster.refused.iter();
+    refusals
+        .map(|refusal| {
+            let policy = refusal.policy.as_ref();
+            let is_missing = policy.is_some_and(|id| stored.cluster.missing.contains(id));
+            let then = if is_missing {
+                "if it is stored all the same, Felix treats it as missing and its pods are without it"
+            } else {
+                "if it is stored all the same, Felix takes it without the part it cannot use"
+            };
+            let severity = if is_missing || opens {
+                Severity::Error
+            } else {
+                Severity::Warning
+            };
+            let message = format!("Calico refuses it: {}; {then}", refusal.error);
+            finding(Code::Refused, severity, refusal.object.clone(), message)
+        })
+        .collect()
+}
+
+fn finding(code: Code, severity: Severity, object: String, message: impl Into<String>) -> Finding {
+    let entry = code.entry();
+    Finding {
+        code,
+        severity,
+        object,
+        field: None,
+        message: message.into(),
+        flow: None,
+        mend: entry.mend,
+        source: entry.source,
+        pods: Vec::new(),
+    }
+}
+
+fn panics(evaluation: &Evaluation) -> Vec<Finding> {
+    let mut pods: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
+    for (_, endpoint) in evaluation.endpoints() {
+        if let Err(panic) = &evaluation.acls[endpoint.class] {
+            let pods = pods.entry((&panic.pass, &panic.next)).or_default();
+            pods.insert(endpoint.name());
+        }
+    }
+    let findings = pods.into_iter().map(|((pass, next), pods)| {
+        let of_policy = |set: &str| {
+            let mut policies = evaluation.cluster.policies.iter().map(|policy| &policy.id);
+            let found = policies.find(|id| set.strip_prefix("policy-") == Some(&id.felix()));
+            found.map_or_else(|| set.to_owned(), ToString::to_string)
+        };
+        let message = format!(
+            "its Pass and {} have lists of ports that end with the same port: Felix panics, and every pod of the node is without policies",
+            of_policy(next)
+        );
+        let mut finding = finding(Code::FelixPanics, Severity::Error, of_policy(pass), message);
+        finding.pods = pods.into_iter().collect();
+        finding
+    });
+    findings.collect()
+}
+
+/// Edits that will not reach pods that run.
+fn edits(evaluation: &Evaluation) -> Vec<Finding> {
+    let cluster = &evaluation.cluster;
+    let mut findings = Vec::new();
+    let is_used = cluster.classes.iter().any(|class| !class.tiers.is_empty());
+    if cluster.release.loses_rule_edits() && is_used {
+        let object = format!("Calico {}", cluster.release);
+        let message =
+            "edits of ports, networks and actions of policies do not reach running pods of Windows nodes";
+        findings.push(finding(Code::RuleEdits, Severity::Error, object, message));
+    }
+    if !cluster.release.has_tiers() {
+        return findings;
+    }
+    let later = cluster
+        .classes
+        .iter()
+        .flat_map(|class| class.tiers.iter().skip(1));
+    let later: BTreeSet<usize> = later.flat_map(|(_, policies)| policies).copied().collect();
+    for policy in later.into_iter().map(|i| &cluster.policies[i]) {
+        if Direction::BOTH
+            .into_iter()
+            .any(|d| policy.governs(d) && names_members(policy, d))
+        {
+            let message = format!(
+                "is in tier {}, behind another tier of its pods: pods that join its selectors later do not reach running pods",
+                policy.tier
+            );
+            let object = policy.id.to_string();
+            findings.push(finding(Code::LaterTierMembers, Severity::Error, object, message));
+        }
+    }
+    findings
+}
+
+fn names_members(policy: &Policy, direction: Direction) -> bool {
+    let sides = policy.rules(direction).iter().flat_map(Rule::sides);
+    let mut sides = sides.filter(|side| side.selector.is_some() || side.service.is_some());
+    sides.next().is_some()
+}
+
+fn many_addresses(evaluation: &Evaluation) -> Vec<Finding> {
+    let cluster = &evaluation.cluster;
+    let mut findings = Vec::new();
+    for policy in cluster.policies.iter().filter(|p| !p.id.kind.is_staged()) {
+        for direction in Direction::BOTH.into_iter().filter(|d| policy.governs(*d)) {
+            for rule in policy.rules(direction) {
+                let acls = felix::of_rule(rule, direction, &cluster.sets, cluster.release);
+                findings.extend(long_rule(policy, rule, direction, &acls.unwrap_or_default()));
+            }
+        }
+    }
+    findings
+}
+
+fn long_rule(policy: &Policy, rule: &Rule, direction: Direction, acls: &[Acl]) -> Option<Finding> {
+    let combinations = acls.iter().map(|acl| {
+        let ports = acl.local_ports.len().max(1) * acl.remote_ports.len().max(1);
+        length(&acl.local).max(1) * length(&acl.remote).max(1) * ports
+    });
+    let combinations: usize = combinations.sum();
+    let is_cut = acls
+        .iter()
+        .any(|acl| is_chunk(&acl.local) || is_chunk(&acl.remote));
+    if combinations < MANY && !is_cut {
+        return None;
+    }
+    let sum =
+        |list: fn(&Acl) -> &Addresses| acls.iter().map(|acl| length(list(acl))).max().unwrap_or_default();
+    let (own, remote) = (sum(|acl| &acl.local), sum(|acl| &acl.remote));
+    let message = format!(
+        "makes {} ACLs for each pod that it selects: {own} addresses of pods × {remote} of peers × ports, {combinations} combinations",
+        acls.len()
+    );
+    let severity = if combinations >= MANY {
+        Severity::Warning
+    } else {
+        Severity::Info
+    };
+    let mut finding = finding(Code::ManyAddresses, severity, policy.id.to_string(), message);
+    finding.field = Some(format!("spec.{}[{}]", direction.as_str(), rule.origin.index));
+    Some(finding)
+}
+
+fn length(addresses: &Addresses) -> usize {
+    addresses.as_ref().map_or(0, |list| list.nets.len())
+}
+
+fn is_chunk(addresses: &Addresses) -> bool {
+    addresses.as_ref().is_some_and(|list| list.is_chunk)
+}

@@ -1,0 +1,183 @@
+//! Objects of `projectcalico.org/v3`, and of `crd.projectcalico.org/v1`, which stores the same.
+
+use serde::Deserialize;
+
+use super::kubernetes::{Metadata, NetworkPolicySpec};
+use super::{Port, Protocol};
+
+/// A kind of policy that Calico defines.
+#[allow(clippy::enum_variant_names, reason = "the kinds are named so")]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum PolicyKind {
+    NetworkPolicy,
+    GlobalNetworkPolicy,
+    StagedNetworkPolicy,
+    StagedGlobalNetworkPolicy,
+    StagedKubernetesNetworkPolicy,
+}
+
+impl PolicyKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::NetworkPolicy,
+        Self::GlobalNetworkPolicy,
+        Self::StagedNetworkPolicy,
+        Self::StagedGlobalNetworkPolicy,
+        Self::StagedKubernetesNetworkPolicy,
+    ];
+
+    /// As in the object's `kind`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NetworkPolicy => "NetworkPolicy",
+            Self::GlobalNetworkPolicy => "GlobalNetworkPolicy",
+            Self::StagedNetworkPolicy => "StagedNetworkPolicy",
+            Self::StagedGlobalNetworkPolicy => "StagedGlobalNetworkPolicy",
+            Self::StagedKubernetesNetworkPolicy => "StagedKubernetesNetworkPolicy",
+        }
+    }
+
+    /// Whether it belongs to no namespace.
+    pub const fn is_global(self) -> bool {
+        matches!(self, Self::GlobalNetworkPolicy | Self::StagedGlobalNetworkPolicy)
+    }
+}
+
+/// A policy of any kind of Calico's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CalicoPolicy {
+    pub kind: PolicyKind,
+    /// Written as `crd.projectcalico.org/v1`: past Calico's API server, which would fill in `types`.
+    pub stored: bool,
+    pub metadata: Metadata,
+    pub spec: PolicySpec,
+    /// The spec of a `StagedKubernetesNetworkPolicy`.
+    pub kubernetes: NetworkPolicySpec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PolicySpec {
+    pub tier: String,
+    pub order: Option<f64>,
+    pub selector: String,
+    pub namespace_selector: String,
+    pub service_account_selector: String,
+    pub ingress: Vec<Rule>,
+    pub egress: Vec<Rule>,
+    pub types: Vec<String>,
+    pub do_not_track: bool,
+    #[serde(rename = "preDNAT")]
+    pub pre_dnat: bool,
+    pub apply_on_forward: bool,
+    pub performance_hints: Vec<String>,
+    pub staged_action: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Rule {
+    pub action: String,
+    pub ip_version: Option<u8>,
+    pub protocol: Option<Protocol>,
+    pub not_protocol: Option<Protocol>,
+    pub icmp: Option<Icmp>,
+    #[serde(rename = "notICMP")]
+    pub not_icmp: Option<Icmp>,
+    pub source: Entity,
+    pub destination: Entity,
+    pub http: Option<Http>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(default)]
+pub struct Icmp {
+    pub r#type: Option<i64>,
+    pub code: Option<i64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct Http {
+    pub methods: Vec<String>,
+    pub paths: Vec<HttpPath>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct HttpPath {
+    pub exact: String,
+    pub prefix: String,
+}
+
+/// The source or the destination of a rule.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Entity {
+    pub nets: Vec<String>,
+    pub not_nets: Vec<String>,
+    pub selector: String,
+    pub not_selector: String,
+    pub namespace_selector: String,
+    pub services: Option<ServiceMatch>,
+    pub service_accounts: Option<ServiceAccountMatch>,
+    pub ports: Vec<Port>,
+    pub not_ports: Vec<Port>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct ServiceMatch {
+    pub name: String,
+    pub namespace: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct ServiceAccountMatch {
+    pub names: Vec<String>,
+    pub selector: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct Tier {
+    pub metadata: Metadata,
+    pub spec: TierSpec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct TierSpec {
+    pub order: Option<f64>,
+    pub default_action: String,
+}
+
+/// A `NetworkSet`, or without a namespace a `GlobalNetworkSet`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct NetworkSet {
+    pub metadata: Metadata,
+    pub spec: NetworkSetSpec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct NetworkSetSpec {
+    pub nets: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct HostEndpoint {
+    pub metadata: Metadata,
+    pub spec: HostEndpointSpec,
+}
+
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct HostEndpointSpec {
+    pub node: String,
+    #[serde(rename = "expectedIPs")]
+    pub expected_ips: Vec<String>,
+}

@@ -1,0 +1,277 @@
+//! From text to objects: several documents, lists; errors name file, document and field.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::calico::{CalicoPolicy, PolicyKind};
+use super::kubernetes::{Metadata, NetworkPolicySpec};
+use super::{Key, Objects};
+
+/// Values in one document: a list of 20,000 pods has fewer.
+const MOST_NODES: usize = 20_000_000;
+
+/// A text with objects, and what to call it in errors.
+#[derive(Clone, Copy, Debug)]
+pub struct Manifest<'a> {
+    /// Of the file.
+    pub name: &'a str,
+    /// YAML or JSON, of one or more documents.
+    pub text: &'a str,
+}
+
+/// Why a text has no objects.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: document {document}: {problem}")]
+pub struct InputError {
+    /// Name of the manifest.
+    pub file: String,
+    /// Counted from 1.
+    pub document: usize,
+    /// With the field where one is wrong.
+    pub problem: String,
+}
+
+impl Objects {
+    /// The objects of all texts; a later one replaces an earlier one of the same name.
+    ///
+    /// # Errors
+    ///
+    /// A document that is no YAML, or a field that cannot have its value.
+    pub fn read<'a>(manifests: impl IntoIterator<Item = Manifest<'a>>) -> Result<Self, InputError> {
+        let mut objects = Self::default();
+        for manifest in manifests {
+            for (i, text) in documents(manifest.text).iter().enumerate() {
+                objects.document(text).map_err(|problem| InputError {
+                    file: manifest.name.to_owned(),
+                    document: i + 1,
+                    problem,
+                })?;
+            }
+        }
+        Ok(objects)
+    }
+
+    fn document(&mut self, text: &str) -> Result<(), String> {
+        if is_blank(text) {
+            return Ok(());
+        }
+        let value = if text.trim_start().starts_with('{') && text.trim_end().ends_with('}') {
+            // JSON is much faster to read; what is not, as in YAML's own braces, is left to the other parser.
+            serde_json::from_str(text).or_else(|_| yaml(text))?
+        } else {
+            yaml(text)?
+        };
+        self.add(without_nulls(value))
+    }
+
+    fn add(&mut self, value: Value) -> Result<(), String> {
+        let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+        let (api, kind) = (text("apiVersion").to_owned(), text("kind").to_owned());
+        if kind.ends_with("List") && value.get("items").is_some() {
+            let Some(Value::Array(items)) = value.get("items").cloned() else {
+                return Err("items: must be a list".to_owned());
+            };
+            return items.into_iter().try_for_each(|item| self.add(item));
+        }
+        let metadata: Metadata = field(&value, "metadata")?;
+        if kind.is_empty() || metadata.name.is_empty() {
+            return Err("an object needs apiVersion, kind and metadata.name".to_owned());
+        }
+        self.insert(&api, &kind, key(&metadata), value)
+    }
+
+    fn insert(&mut self, api: &str, kind: &str, key: Key, value: Value) -> Result<(), String> {
+        let group = api.split_once('/').map_or("", |(group, _)| group);
+        let cluster_key = || (String::new(), key.1.clone());
+        match (group, kind) {
+            ("", "Node") => insert(&mut self.nodes, cluster_key(), value)?,
+            ("", "Namespace") => insert(&mut self.namespaces, cluster_key(), value)?,
+            ("", "ServiceAccount") => insert(&mut self.service_accounts, key, value)?,
+            ("", "Pod") => insert(&mut self.pods, key, value)?,
+            ("", "Service") => insert(&mut self.services, key, value)?,
+            ("discovery.k8s.io", "EndpointSlice") => insert(&mut self.endpoint_slices, key, value)?,
+            ("networking.k8s.io", "NetworkPolicy") => insert(&mut self.network_policies, key, value)?,
+            ("policy.networking.k8s.io", "ClusterNetworkPolicy") => {
+                insert(&mut self.cluster_network_policies, cluster_key(), value)?;
+            }
+            ("projectcalico.org" | "crd.projectcalico.org", _) => {
+                self.insert_calico(group, kind, key, value)?
+            }
+            _ => self.ignored.push(described(kind, &key)),
+        }
+        Ok(())
+    }
+
+    fn insert_calico(&mut self, group: &str, kind: &str, key: Key, value: Value) -> Result<(), String> {
+        let cluster_key = || (String::new(), key.1.clone());
+        match kind {
+            "Tier" => insert(&mut self.tiers, cluster_key(), value),
+            "NetworkSet" => insert(&mut self.network_sets, key, value),
+            "GlobalNetworkSet" => insert(&mut self.network_sets, cluster_key(), value),
+            "HostEndpoint" => insert(&mut self.host_endpoints, cluster_key(), value),
+            _ => {
+                let Some(kind) = PolicyKind::ALL.into_iter().find(|k| k.as_str() == kind) else {
+                    self.ignored.push(described(kind, &key));
+                    return Ok(());
+                };
+                let policy = calico_policy(kind, group == "crd.projectcalico.org", &value)?;
+                let key = if kind.is_global() { cluster_key() } else { key };
+                self.calico_policies.insert((kind, key), policy);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_nodes: MOST_NODES, max_events: 2 * MOST_NODES },
+        // `n` and `on` are texts, as labels have them.
+        strict_booleans: true,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())
+}
+
+fn calico_policy(kind: PolicyKind, stored: bool, value: &Value) -> Result<CalicoPolicy, String> {
+    let kubernetes = match kind {
+        PolicyKind::StagedKubernetesNetworkPolicy => field(value, "spec")?,
+        _ => NetworkPolicySpec::default(),
+    };
+    let spec = match kind {
+        PolicyKind::StagedKubernetesNetworkPolicy => super::calico::PolicySpec {
+            staged_action: field(value.get("spec").unwrap_or(&Value::Null), "stagedAction")?,
+            ..Default::default()
+        },
+        _ => field(value, "spec")?,
+    };
+    Ok(CalicoPolicy {
+        kind,
+        stored,
+        metadata: field(value, "metadata")?,
+        spec,
+        kubernetes,
+    })
+}
+
+/// Namespaced objects without a namespace are in `default`, as `kubectl` has it.
+fn key(metadata: &Metadata) -> Key {
+    let namespace = match metadata.namespace.as_str() {
+        "" => "default",
+        namespace => namespace,
+    };
+    (namespace.to_owned(), metadata.name.clone())
+}
+
+fn described(kind: &str, (namespace, name): &Key) -> String {
+    format!("{kind} {namespace}/{name}")
+}
+
+fn insert<T: DeserializeOwned>(
+    into: &mut std::collections::BTreeMap<Key, T>,
+    key: Key,
+    value: Value,
+) -> Result<(), String> {
+    let object =
+        serde_path_to_error::deserialize(value).map_err(|e| format!("{}: {}", e.path(), e.inner()))?;
+    into.insert(key, object);
+    Ok(())
+}
+
+fn field<T: DeserializeOwned + Default>(value: &Value, name: &str) -> Result<T, String> {
+    let Some(value) = value.get(name) else {
+        return Ok(T::default());
+    };
+    serde_path_to_error::deserialize(value).map_err(|e| format!("{name}.{}: {}", e.path(), e.inner()))
+}
+
+/// A field that is null is absent.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name, without_nulls(value)))
+            .collect(),
+        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
+        value => value,
+    }
+}
+
+/// The documents of a text, empty ones as well; what stands on the line of a marker belongs to the next.
+fn documents(text: &str) -> Vec<String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut documents = vec![String::new()];
+    for line in text.lines() {
+        match line.strip_prefix("---") {
+            Some(rest) if rest.is_empty() || rest.starts_with([' ', '\t']) => {
+                documents.push(format!("{}\n", rest.trim_start()));
+            }
+            _ if line.trim_end() == "..." => {}
+            _ => {
+                if let Some(document) = documents.last_mut() {
+                    document.push_str(line);
+                    document.push('\n');
+                }
+            }
+        }
+    }
+    if documents.len() > 1 && is_blank(&documents[0]) {
+        documents.remove(0);
+    }
+    documents
+}
+
+fn is_blank(text: &str) -> bool {
+    text.lines()
+        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    fn read(text: &str) -> Result<Objects, String> {
+        let manifest = Manifest { name: "f.yaml", text };
+        Objects::read([manifest]).map_err(|e| e.to_string())
+    }
+
+    const TIER: &str = "apiVersion: projectcalico.org/v3\nkind: Tier\nmetadata: {name: t}\n";
+
+    #[rstest]
+    #[case::plain(TIER.to_owned())]
+    #[case::bom(format!("\u{feff}{TIER}"))]
+    #[case::windows_line_ends(TIER.replace('\n', "\r\n"))]
+    #[case::markers(format!("---\n# nothing\n---\n{TIER}...\n---\n"))]
+    #[case::on_the_marker("--- {apiVersion: projectcalico.org/v3, kind: Tier, metadata: {name: t}}".to_owned())]
+    #[case::list(format!("kind: List\nitems:\n- {}", TIER.replace('\n', "\n  ")))]
+    #[case::null(format!("{TIER}spec: null\n"))]
+    fn reads(#[case] text: String) {
+        assert_eq!(read(&text).unwrap().tiers.len(), 1);
+    }
+
+    #[rstest]
+    #[case("a: [", "f.yaml: document 1: ")]
+    #[case(
+        "---\n---\nkind: Tier\n",
+        "f.yaml: document 2: an object needs apiVersion, kind and metadata.name"
+    )]
+    fn says_where(#[case] text: &str, #[case] begin: &str) {
+        let error = read(text).unwrap_err();
+        assert!(error.starts_with(begin), "{error}");
+    }
+
+    #[test]
+    fn says_which_field() {
+        let rule = "spec: {ingress: [{action: Allow, destination: {ports: ['9:1']}}]}";
+        let text = format!("{}{rule}", TIER.replace("Tier", "GlobalNetworkPolicy"));
+        let error = read(&text).unwrap_err();
+        assert!(error.contains("spec.ingress[0].destination.ports[0]"), "{error}");
+    }
+
+    #[test]
+    fn unknown_kinds_are_told() {
+        let objects = read("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: n}").unwrap();
+        assert_eq!(objects.ignored, ["Secret n/s"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! What differs between Calico's releases. One patch release of each line was looked at; what is not listed is equal.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A release of Calico, as far as policies on Windows differ.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Release {
+    /// And older.
+    V3_27,
+    /// As v3.27.
+    V3_28,
+    /// The first with tiers.
+    V3_29,
+    /// The first with staged policies.
+    V3_30,
+    /// The last that sorts by stored names.
+    V3_31,
+    /// v3.32.0 alone.
+    V3_32_0,
+    /// v3.32.1 and what follows it in its line.
+    V3_32,
+    /// What is on Calico's main branch.
+    Later,
+}
+
+/// The text is no release.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:?} is no release of Calico; write one such as v3.32 or v3.32.1, or master")]
+pub struct UnknownRelease(String);
+
+impl Release {
+    /// The release that is meant when none is named: the newest that was looked at.
+    pub const NEWEST: Self = Self::V3_32;
+
+    /// Every release, oldest first.
+    pub const ALL: [Self; 8] = [
+        Self::V3_27,
+        Self::V3_28,
+        Self::V3_29,
+        Self::V3_30,
+        Self::V3_31,
+        Self::V3_32_0,
+        Self::V3_32,
+        Self::Later,
+    ];
+
+    /// Kind `Tier` and tiers in Felix' Windows dataplane. Before, there is one tier and `Pass` is not supported.
+    pub fn has_tiers(self) -> bool {
+        self >= Self::V3_29
+    }
+
+    /// Staged policies.
+    pub fn has_staged(self) -> bool {
+        self >= Self::V3_30
+    }
+
+    /// `ClusterNetworkPolicy`, which replaced `AdminNetworkPolicy` and `BaselineAdminNetworkPolicy`.
+    pub fn has_cluster_policies(self) -> bool {
+        self >= Self::V3_32_0
+    }
+
+    /// Each ACL has a priority of its own; before, those of one action in a row share one.
+    pub fn has_own_priorities(self) -> bool {
+        self.has_tiers()
+    }
+
+    /// Policies of equal order are sorted by the name in Calico's datastore, with tier and kind in it.
+    pub fn sorts_by_stored_name(self) -> bool {
+        self < Self::V3_32_0
+    }
+
+    /// Felix does not find the endpoints of a policy whose rules changed.
+    pub fn loses_rule_edits(self) -> bool {
+        self >= Self::V3_32_0
+    }
+
+    /// Felix leaves out of an IP set what another member covers: with `NFTablesMode: Auto`, the default.
+    pub fn leaves_out_covered_members(self) -> bool {
+        self >= Self::V3_32
+    }
+
+    /// Most entries in the list of ports of a rule that the CRD accepts.
+    pub fn most_ports(self) -> Option<usize> {
+        (self >= Self::Later).then_some(50)
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V3_27 => "v3.27",
+            Self::V3_28 => "v3.28",
+            Self::V3_29 => "v3.29",
+            Self::V3_30 => "v3.30",
+            Self::V3_31 => "v3.31",
+            Self::V3_32_0 => "v3.32.0",
+            Self::V3_32 => "v3.32.1",
+            Self::Later => "master",
+        })
+    }
+}
+
+impl FromStr for Release {
+    type Err = UnknownRelease;
+
+    /// `v3.32`, `3.32.1` or `master`.
+    fn from_str(text: &str) -> Result<Self, UnknownRelease> {
+        let unknown = || UnknownRelease(text.to_owned());
+        if text == "master" {
+            return Ok(Self::Later);
+        }
+        let version = text.strip_prefix('v').unwrap_or(text);
+        let mut parts = version.split('.').map(str::parse::<u32>);
+        let (Some(Ok(major)), Some(Ok(minor))) = (parts.next(), parts.next()) else {
+            return Err(unknown());
+        };
+        let patch = parts.next();
+        match (major, minor) {
+            (3, ..=27) => Ok(Self::V3_27),
+            (3, 28) => Ok(Self::V3_28),
+            (3, 29) => Ok(Self::V3_29),
+            (3, 30) => Ok(Self::V3_30),
+            (3, 31) => Ok(Self::V3_31),
+            (3, 32) if matches!(patch, Some(Ok(0))) => Ok(Self::V3_32_0),
+            (3, 32) => Ok(Self::V3_32),
+            (3.., _) => Ok(Self::Later),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+
+    #[rstest]
+    #[case("v3.32.1", Some(Release::V3_32))]
+    #[case("v3.32.0", Some(Release::V3_32_0))]
+    #[case("v3.32", Some(Release::V3_32))]
+    #[case("3.31", Some(Release::V3_31))]
+    #[case("v3.26.4", Some(Release::V3_27))]
+    #[case("v3.33.0", Some(Release::Later))]
+    #[case("v4.0.0", Some(Release::Later))]
+    #[case("master", Some(Release::Later))]
+    #[case("v2.6", None)]
+    #[case("3", None)]
+    #[case("latest", None)]
+    fn reads(#[case] text: &str, #[case] release: Option<Release>) {
+        assert_eq!(text.parse().ok(), release);
+    }
+}

@@ -1,0 +1,43 @@
+//! Manifests from files and standard input.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+use wn_policy::input::{Manifest, Objects};
+
+/// Bytes of one file.
+const LARGEST: u64 = 256 << 20;
+
+/// The objects of all files, in order; `-` is standard input.
+pub fn objects(files: &[PathBuf]) -> anyhow::Result<Objects> {
+    let texts = files
+        .iter()
+        .map(|file| Ok((file.display().to_string(), text(file)?)));
+    let texts: Vec<(String, String)> = texts.collect::<anyhow::Result<_>>()?;
+    let manifests = texts.iter().map(|(name, text)| Manifest { name, text });
+    Ok(Objects::read(manifests)?)
+}
+
+fn text(file: &Path) -> anyhow::Result<String> {
+    let name = file.display();
+    let bytes = if file.as_os_str() == "-" {
+        bounded(std::io::stdin().lock())
+    } else {
+        File::open(file).and_then(bounded)
+    };
+    let bytes = bytes.with_context(|| format!("{name}: cannot be read"))?;
+    ensure!(
+        bytes.len() as u64 <= LARGEST,
+        "{name}: is larger than {} MiB",
+        LARGEST >> 20
+    );
+    String::from_utf8(bytes).with_context(|| format!("{name}: is not UTF-8"))
+}
+
+fn bounded(source: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
