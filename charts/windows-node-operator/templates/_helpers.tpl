@@ -77,3 +77,15 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- end }}
 {{- end }}
+
+{{- /*
+`helm upgrade --reuse-values` renders with the values of the earlier release alone: what that did not have has no value. A value newer than
+0.1.0 is read in a way that takes this for its default.
+*/ -}}
+{{- define "wno.uninstallHook" -}}
+{{- if and .Values.rbac.create (dig "uninstallHook" "enabled" true .Values.AsMap) }}true{{ end }}
+{{- end }}
+
+{{- define "wno.uninstallTimeout" -}}
+{{- dig "uninstallHook" "timeoutSeconds" 270 .Values.AsMap }}
+{{- end }}

@@ -4,6 +4,7 @@
 
 mod monitoring;
 mod rights;
+mod upgrade;
 mod values;
 
 use std::collections::BTreeSet;
