@@ -107,6 +107,9 @@ fn every_option_of_monitoring_shows() -> Result<()> {
         "service.annotations.scrape=yes",
         "serviceMonitor.enabled=true",
         "serviceMonitor.interval=1m30s",
+        "serviceMonitor.scrapeTimeout=20s",
+        "serviceMonitor.relabelings[0].targetLabel=cluster",
+        "serviceMonitor.metricRelabelings[0].action=drop",
         "serviceMonitor.labels.release=prometheus",
         "serviceMonitor.namespace=monitoring",
         "prometheusRule.enabled=true",
@@ -124,7 +127,15 @@ fn every_option_of_monitoring_shows() -> Result<()> {
     let rule = find(&rendered, "PrometheusRule", NAME)?;
     let dashboard = &find(&rendered, "ConfigMap", &format!("{NAME}-dashboard"))?["metadata"];
     assert_eq!(service["annotations"]["scrape"], "yes");
-    assert_eq!(monitor["spec"]["endpoints"][0]["interval"], "1m30s");
+    let endpoint = json!({
+        "port": "http",
+        "path": "/metrics",
+        "interval": "1m30s",
+        "scrapeTimeout": "20s",
+        "relabelings": [{ "targetLabel": "cluster" }],
+        "metricRelabelings": [{ "action": "drop" }],
+    });
+    assert_eq!(monitor["spec"]["endpoints"], json!([endpoint]));
     for (metadata, namespace) in [
         (&monitor["metadata"], "monitoring"),
         (&rule["metadata"], "alerting"),
@@ -154,6 +165,19 @@ fn refuses_options_of_monitoring_that_cannot_work() -> Result<()> {
         ("serviceMonitor.namespace=A", "/serviceMonitor/namespace"),
         ("prometheusRule.runbookUrl=a#b", "/prometheusRule/runbookUrl"),
         ("prometheusRule.labels.a=b c", "/prometheusRule/labels/a"),
+        ("prometheusRule.severity=", "/prometheusRule/severity"),
+        (
+            "prometheusRule.severities.NoSuchAlert=critical",
+            "'NoSuchAlert' not allowed",
+        ),
+        (
+            "prometheusRule.alertLabels.severity=critical",
+            "invalid propertyName 'severity'",
+        ),
+        (
+            "serviceMonitor.scrapeTimeout=soon",
+            "/serviceMonitor/scrapeTimeout",
+        ),
         ("grafanaDashboard.folder=a", "'folder' not allowed"),
         ("service.type=NodePort", "'type' not allowed"),
     ] {
@@ -194,6 +218,46 @@ fn every_alert_has_a_runbook() -> Result<()> {
         alerts.insert(alert);
     }
     assert_eq!(alerts, sections);
+    Ok(())
+}
+
+/// One severity for all, others for some, and labels of the user's; each alert can be named.
+#[test]
+fn labels_of_alerts_follow_the_values() -> Result<()> {
+    let rendered = rendered(&[
+        "prometheusRule.enabled=true",
+        "prometheusRule.severity=info",
+        "prometheusRule.severities.WindowsNodeOperatorDown=critical",
+        "prometheusRule.alertLabels.team=network",
+    ])?;
+    let rule = find(&rendered, "PrometheusRule", NAME)?;
+    let alerts = rule
+        .pointer("/spec/groups/0/rules")
+        .and_then(Value::as_array)
+        .context("no rules")?;
+    let mut names = BTreeSet::new();
+    for alert in alerts {
+        let name = text(&alert["alert"]);
+        let severity = if name == "WindowsNodeOperatorDown" {
+            "critical"
+        } else {
+            "info"
+        };
+        assert_eq!(
+            alert["labels"],
+            json!({ "severity": severity, "team": "network" }),
+            "{name}"
+        );
+        names.insert(name.to_owned());
+    }
+    let schema = std::fs::read_to_string(chart().join("values.schema.json"))?;
+    let schema: Value = serde_json::from_str(&schema)?;
+    let listed = "/properties/prometheusRule/properties/severities/properties";
+    let listed = schema
+        .pointer(listed)
+        .and_then(Value::as_object)
+        .context("no list")?;
+    assert_eq!(listed.keys().cloned().collect::<BTreeSet<_>>(), names);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use super::{NAME, chart, find, helm, objects, template_of, text, workspace};
 const ALL_ON: [&str; 2] = [
     "--set",
     "service.enabled=true,serviceMonitor.enabled=true,prometheusRule.enabled=true,grafanaDashboard.enabled=true,\
-     tigeraOperator.enabled=true,etcd.secretName=calico-etcd-secrets",
+     tigeraOperator.enabled=true,etcd.secretName=calico-etcd-secrets,networkPolicy.enabled=true",
 ];
 
 /// The charts of earlier versions.
@@ -93,7 +93,13 @@ fn values_of_earlier_charts_render() -> Result<()> {
                 Ok(find(objects, "Deployment", NAME)?["spec"]["template"]["spec"]["containers"][0].clone())
             };
             assert_eq!(container(&rendered)?, container(&fresh)?);
-            for kind in ["Service", "ServiceMonitor", "PrometheusRule", "ConfigMap"] {
+            for kind in [
+                "Service",
+                "ServiceMonitor",
+                "PrometheusRule",
+                "ConfigMap",
+                "NetworkPolicy",
+            ] {
                 assert_eq!(of(&rendered, kind), of(&fresh, kind), "{}", earlier.display());
             }
             let hook = format!("{NAME}-uninstall");
