@@ -199,11 +199,7 @@ fn every_alert_has_a_runbook() -> Result<()> {
     for rule in &rules {
         let alert = text(&rule["alert"]);
         ensure!(!alert.is_empty(), "no alert: {rule}");
-        ensure!(
-            rule["labels"]["severity"] == "warning",
-            "{alert}: {}",
-            rule["labels"]
-        );
+        assert_eq!(rule["labels"], json!({ "severity": "warning" }), "{alert}");
         let annotations = &rule["annotations"];
         let url = format!("docs/runbooks.md#{}", alert.to_lowercase());
         assert_eq!(annotations["runbook_url"], url, "{alert}");
@@ -267,12 +263,48 @@ fn the_dashboard_is_whole() -> Result<()> {
     let rendered = rendered(&["grafanaDashboard.enabled=true"])?;
     let data = &find(&rendered, "ConfigMap", &format!("{NAME}-dashboard"))?["data"];
     let dashboard: Value = serde_json::from_str(text(&data[format!("{NAME}.json")]))?;
+    let variables = dashboard["templating"]["list"]
+        .as_array()
+        .context("no variables")?;
+    let names: Vec<_> = variables.iter().map(|v| text(&v["name"])).collect();
+    assert_eq!(names, ["datasource", "cluster"]);
+    assert_eq!(variables[1]["allValue"], ".*");
     let panels = dashboard["panels"].as_array().context("no panels")?;
     let ids: BTreeSet<_> = panels.iter().filter_map(|p| p["id"].as_u64()).collect();
     assert_eq!(ids.len(), panels.len());
     for panel in panels {
         let queries = panel["targets"].as_array().context("no queries")?;
+        let place = |of: &Value| -> Vec<u64> {
+            ["x", "y", "w", "h"]
+                .iter()
+                .filter_map(|side| of["gridPos"][side].as_u64())
+                .collect()
+        };
+        let [x, y, w, h] = place(panel)[..] else {
+            anyhow::bail!("no place: {panel}");
+        };
+        ensure!(x + w <= 24, "{panel}");
+        for other in panels.iter().filter(|other| other["id"] != panel["id"]) {
+            let [ox, oy, ow, oh] = place(other)[..] else {
+                anyhow::bail!("no place: {other}");
+            };
+            ensure!(
+                x + w <= ox || ox + ow <= x || y + h <= oy || oy + oh <= y,
+                "{} lies over {}",
+                panel["title"],
+                other["title"]
+            );
+        }
         ensure!(queries.iter().all(|q| !text(&q["expr"]).is_empty()), "{panel}");
+        // One dashboard for many clusters; `.*` also finds metrics without that label.
+        ensure!(
+            queries.iter().all(|q| {
+                let query = text(&q["expr"]);
+                query.matches("windows_node_operator_").count()
+                    == query.matches("{cluster=~\"$cluster\"").count()
+            }),
+            "{panel}"
+        );
         // No data source of ours: the viewer chooses one.
         assert_eq!(panel["datasource"]["uid"], "${datasource}", "{panel}");
     }
