@@ -285,6 +285,65 @@ fn chart_values_are_in_schema_and_readme() -> Result<()> {
     Ok(())
 }
 
+/// Every page, and what it links to in this repository.
+#[test]
+fn links_between_pages_lead_somewhere() -> Result<()> {
+    let mut pages: Vec<String> = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
+        .map(str::to_owned)
+        .into();
+    pages.push(format!("{CHART}/README.md"));
+    for directory in ["docs", "docs/adr"] {
+        for entry in fs::read_dir(path(directory))? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".md") {
+                pages.push(format!("{directory}/{name}"));
+            }
+        }
+    }
+    let mut broken = Vec::new();
+    for page in &pages {
+        let text = read(page)?;
+        let folder = path(page);
+        let folder = folder.parent().context("a page is in a folder")?;
+        let targets = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| Some(rest.split_once(')')?.0));
+        for target in targets.filter(|target| !target.contains("://")) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() {
+                path(page)
+            } else {
+                folder.join(file)
+            };
+            let found = file.exists()
+                && (anchor.is_empty() || anchors(&fs::read_to_string(&file)?).any(|known| known == anchor));
+            if !found {
+                broken.push(format!("{page}: {target}"));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+    let index = read("docs/README.md")?;
+    for page in pages.iter().filter_map(|page| page.strip_prefix("docs/")) {
+        let listed = page == "README.md" || page.starts_with("adr/") || index.contains(&format!("]({page})"));
+        assert!(listed, "docs/README.md does not list {page}");
+    }
+    Ok(())
+}
+
+/// Of each heading, as forges make them.
+fn anchors(page: &str) -> impl Iterator<Item = String> {
+    let headings = page.lines().filter_map(|line| line.strip_prefix('#'));
+    headings.map(|line| {
+        let heading = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading
+            .chars()
+            .filter(|c| c.is_alphanumeric() || "- _".contains(*c));
+        kept.collect::<String>().replace(' ', "-")
+    })
+}
+
 #[test]
 fn license_is_the_whole_apache_license() -> Result<()> {
     let license = read("LICENSE")?;
