@@ -70,6 +70,15 @@ const KSTATUS: Recipe = Recipe {
     cold: "half a minute",
 };
 
+/// What Argo CD runs health checks with.
+const LUA: Recipe = Recipe {
+    module: "lua",
+    versioned_by: "github.com/yuin/gopher-lua",
+    packages: &["."],
+    programs: &["lua"],
+    cold: "10 seconds",
+};
+
 /// Paths of the built programs.
 #[derive(Clone, Debug)]
 pub struct Binaries {
@@ -81,6 +90,7 @@ pub struct Binaries {
     pub kwok: PathBuf,
     pub helm: PathBuf,
     pub kstatus: PathBuf,
+    pub lua: PathBuf,
     /// As in `go.mod`, with the `v`: what `kubectl version` and simulated kubelets report.
     pub kubernetes_version: String,
 }
@@ -93,6 +103,7 @@ impl Binaries {
         let kwok = ensure_module(&KWOK, progress)?;
         let helm = ensure_module(&HELM, progress)?;
         let kstatus = ensure_module(&KSTATUS, progress)?;
+        let lua = ensure_module(&LUA, progress)?;
         Ok(Self {
             etcd: etcd.join("etcd"),
             kube_apiserver: kubernetes.join("kube-apiserver"),
@@ -102,6 +113,7 @@ impl Binaries {
             kwok: kwok.join("kwok"),
             helm: helm.join("helm"),
             kstatus: kstatus.join("kstatus"),
+            lua: lua.join("lua"),
             kubernetes_version: Self::kubernetes_version()?,
         })
     }
