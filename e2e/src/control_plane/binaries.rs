@@ -79,6 +79,15 @@ const LUA: Recipe = Recipe {
     cold: "10 seconds",
 };
 
+/// Prometheus' parser and engine, for alerts.
+const PROMETHEUS: Recipe = Recipe {
+    module: "prometheus",
+    versioned_by: "github.com/prometheus/prometheus",
+    packages: &["."],
+    programs: &["prometheus"],
+    cold: "1 minute",
+};
+
 /// Paths of the built programs.
 #[derive(Clone, Debug)]
 pub struct Binaries {
@@ -91,6 +100,7 @@ pub struct Binaries {
     pub helm: PathBuf,
     pub kstatus: PathBuf,
     pub lua: PathBuf,
+    pub prometheus: PathBuf,
     /// As in `go.mod`, with the `v`: what `kubectl version` and simulated kubelets report.
     pub kubernetes_version: String,
 }
@@ -104,6 +114,7 @@ impl Binaries {
         let helm = ensure_module(&HELM, progress)?;
         let kstatus = ensure_module(&KSTATUS, progress)?;
         let lua = ensure_module(&LUA, progress)?;
+        let prometheus = ensure_module(&PROMETHEUS, progress)?;
         Ok(Self {
             etcd: etcd.join("etcd"),
             kube_apiserver: kubernetes.join("kube-apiserver"),
@@ -114,6 +125,7 @@ impl Binaries {
             helm: helm.join("helm"),
             kstatus: kstatus.join("kstatus"),
             lua: lua.join("lua"),
+            prometheus: prometheus.join("prometheus"),
             kubernetes_version: Self::kubernetes_version()?,
         })
     }

@@ -20,7 +20,7 @@ fn rendered(set: &[&str]) -> Result<Vec<Value>> {
     render(&args)
 }
 
-fn rules() -> Result<Vec<Value>> {
+pub(super) fn rules() -> Result<Vec<Value>> {
     let rendered = rendered(&["prometheusRule.enabled=true"])?;
     let rule = find(&rendered, "PrometheusRule", NAME)?;
     let rules = rule.pointer("/spec/groups/0/rules").and_then(Value::as_array);

@@ -69,7 +69,10 @@ async fn earlier_charts_are_upgraded() -> Result<()> {
     let oldest = earlier.first().context("no chart")?;
     helm(&stage, "install", NAME, &[&[oldest.as_str()][..], &set].concat()).await?;
     stage.apply(minimal("CalicoVXLAN")).await?;
-    helm(&stage, "upgrade", NAME, &[&chart, "--reuse-values"]).await?;
+    let new = "networkPolicy.enabled=true,commonAnnotations.team=windows";
+    helm(&stage, "upgrade", NAME, &[&chart, "--reuse-values", "--set", new]).await?;
+    let policies = kubectl(&stage, &format!("get networkpolicies -n {NAME} -o name")).await?;
+    assert_eq!(policies.lines().count(), 2, "{policies}");
     stage.start().await?;
     stage.ready().await?;
     stage.delete_and_wait().await
