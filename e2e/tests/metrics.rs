@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context as _, Result, ensure};
 use kube::api::{Api, DynamicObject};
-use serde_json::json;
+use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::node_agent;
 use wn_api::node_reasons::NodeReason;
+use wn_api::reasons::{Reason, conditions};
 use wn_e2e::control_plane::{AuditEvent, ClusterOptions, paths};
 use wn_e2e::objects::{self, text};
 use wn_e2e::operator::{NAME, USER};
@@ -121,7 +122,9 @@ fn names_and_labels(scrape: &Scrape) {
         ("api_requests_total", &["code", "method"]),
         ("apply_errors_total", &["class"]),
         ("build_info", &["version"]),
+        ("condition", &["reason", "status", "type"]),
         ("drift_repairs_total", &["field", "kind"]),
+        ("last_successful_pass_timestamp_seconds", &[]),
         ("leader", &[]),
         ("loop_age_seconds", &[]),
         ("node_condition_writes_total", &[]),
@@ -221,6 +224,40 @@ async fn agrees_with_the_audit_log(stage: &Stage) -> Result<()> {
     Ok(())
 }
 
+/// One series a condition is 1, those of the status.
+async fn conditions_are_those_of_the_status(stage: &Stage, scrape: &Scrape) -> Result<()> {
+    let shown = |value: f64| -> BTreeSet<[&str; 3]> {
+        let of = scrape
+            .0
+            .iter()
+            .filter(|s| s.name == format!("{PREFIX}condition") && s.value == value);
+        of.map(|s| ["type", "status", "reason"].map(|label| s.labels.get(label).map_or("", String::as_str)))
+            .collect()
+    };
+    let config = stage.config().await?;
+    let stored = config.pointer("/status/conditions").and_then(Value::as_array);
+    let stored: BTreeSet<[&str; 3]> = stored
+        .into_iter()
+        .flatten()
+        .map(|c| ["/type", "/status", "/reason"].map(|field| text(c, field)))
+        .collect();
+    assert_eq!(stored.len(), conditions::ALL.len());
+    assert_eq!(shown(1.0), stored);
+    // What it was on the way there.
+    let over = shown(0.0);
+    ensure!(
+        over.iter().any(|[type_, ..]| *type_ == conditions::READY),
+        "{over:?}"
+    );
+    let age = |scrape: &Scrape| {
+        let at = scrape.get("last_successful_pass_timestamp_seconds", &[]);
+        at.map(|at| jiff::Timestamp::now().as_second() as f64 - at)
+    };
+    // Once a minute when nothing happens.
+    ensure!(age(scrape).is_some_and(|age| age < 75.0), "{:?}", age(scrape));
+    Ok(())
+}
+
 fn watches_are_heard_of(scrape: &Scrape) -> Result<()> {
     let topics = scrape.values("watch_age_seconds", "topic");
     for topic in [
@@ -270,13 +307,19 @@ fn every_query_asks_for_something(scrape: &Scrape) -> Result<()> {
             let samples: Vec<_> = scrape.0.iter().filter(|s| s.name == name).collect();
             ensure!(!samples.is_empty(), "{file}: nothing is called {name}");
             for (label, wanted) in matchers {
+                // Who scrapes many clusters adds it.
+                if label == "cluster" {
+                    continue;
+                }
                 let values: BTreeSet<_> = samples.iter().filter_map(|s| s.labels.get(label)).collect();
                 ensure!(!values.is_empty(), "{file}: {name} has no label {label}");
-                // Each value that is named exists: `="a"`, `!="a"`, `=~"a|b"`.
+                // Each value that is named exists: `="a"`, `!="a"`, `=~"a|b"`. A reason may not have occurred.
                 let wanted = wanted.trim_start_matches(['=', '!', '~']).trim_matches('"');
                 for value in wanted.split('|') {
+                    let known =
+                        label == "reason" && Reason::ALL.iter().any(|reason| reason.as_str() == value);
                     ensure!(
-                        values.iter().any(|v| *v == value),
+                        known || values.iter().any(|v| *v == value),
                         "{file}: {name} has no {label} {value}"
                     );
                 }
@@ -311,6 +354,7 @@ async fn metrics_say_what_was_done() -> Result<()> {
 
     let scrape = scrape(&stage).await?;
     names_and_labels(&scrape);
+    conditions_are_those_of_the_status(&stage, &scrape).await?;
     no_names_of_the_cluster(&stage, &scrape).await?;
     watches_are_heard_of(&scrape)?;
     every_query_asks_for_something(&scrape)

@@ -73,6 +73,23 @@ fn chart_asks_for_the_oldest_supported_kubernetes() -> Result<()> {
     Ok(())
 }
 
+/// A data URI needs no host to be there; the file is what people see and edit.
+#[test]
+fn icon_is_the_one_in_docs() -> Result<()> {
+    let chart = yaml(&format!("{CHART}/Chart.yaml"))?;
+    let icon = chart["icon"].as_str().context("no icon")?;
+    let encoded = icon.strip_prefix("data:image/svg+xml,").context("another form")?;
+    let mut parts = encoded.split('%');
+    let mut svg = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (code, rest) = part.split_at_checked(2).with_context(|| part.to_owned())?;
+        svg.push(char::from(u8::from_str_radix(code, 16)?));
+        svg.push_str(rest);
+    }
+    assert_eq!(svg, read("docs/icon.svg")?.trim_end());
+    Ok(())
+}
+
 #[test]
 fn dockerfile_builds_with_the_pinned_toolchain() -> Result<()> {
     let toolchain = read("rust-toolchain.toml")?;
@@ -240,20 +257,20 @@ fn chart_values_are_in_schema_and_readme() -> Result<()> {
     );
 
     let in_values: BTreeSet<&str> = values.as_object().unwrap().keys().map(String::as_str).collect();
-    let mut in_schema: BTreeSet<&str> = schema["properties"]
+    let in_schema: BTreeSet<&str> = schema["properties"]
         .as_object()
         .unwrap()
         .keys()
         .map(String::as_str)
         .collect();
-    // Helm hands it to every subchart, wanted or not.
-    assert!(in_schema.remove("global"));
     assert_eq!(in_values, in_schema);
 
     for name in in_values {
         // These are Kubernetes' own types, documented there.
         let ours = schema["properties"][name]["additionalProperties"] == false
-            && !["affinity", "resources"].contains(&name);
+            && !["affinity", "resources"].contains(&name)
+            // Helm hands it to every subchart, with values of others in it.
+            || name == "global";
         let documented: Vec<String> = match values[name].as_object().filter(|_| ours) {
             Some(nested) => nested.keys().map(|key| format!("`{name}.{key}`")).collect(),
             None => vec![format!("`{name}`")],
@@ -266,6 +283,65 @@ fn chart_values_are_in_schema_and_readme() -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Every page, and what it links to in this repository.
+#[test]
+fn links_between_pages_lead_somewhere() -> Result<()> {
+    let mut pages: Vec<String> = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
+        .map(str::to_owned)
+        .into();
+    pages.push(format!("{CHART}/README.md"));
+    for directory in ["docs", "docs/adr"] {
+        for entry in fs::read_dir(path(directory))? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".md") {
+                pages.push(format!("{directory}/{name}"));
+            }
+        }
+    }
+    let mut broken = Vec::new();
+    for page in &pages {
+        let text = read(page)?;
+        let folder = path(page);
+        let folder = folder.parent().context("a page is in a folder")?;
+        let targets = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| Some(rest.split_once(')')?.0));
+        for target in targets.filter(|target| !target.contains("://")) {
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() {
+                path(page)
+            } else {
+                folder.join(file)
+            };
+            let found = file.exists()
+                && (anchor.is_empty() || anchors(&fs::read_to_string(&file)?).any(|known| known == anchor));
+            if !found {
+                broken.push(format!("{page}: {target}"));
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new());
+    let index = read("docs/README.md")?;
+    for page in pages.iter().filter_map(|page| page.strip_prefix("docs/")) {
+        let listed = page == "README.md" || page.starts_with("adr/") || index.contains(&format!("]({page})"));
+        assert!(listed, "docs/README.md does not list {page}");
+    }
+    Ok(())
+}
+
+/// Of each heading, as forges make them.
+fn anchors(page: &str) -> impl Iterator<Item = String> {
+    let headings = page.lines().filter_map(|line| line.strip_prefix('#'));
+    headings.map(|line| {
+        let heading = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading
+            .chars()
+            .filter(|c| c.is_alphanumeric() || "- _".contains(*c));
+        kept.collect::<String>().replace(' ', "-")
+    })
 }
 
 #[test]

@@ -36,13 +36,27 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- mergeOverwrite (dict) .Values.commonLabels $own $selector | toYaml }}
 {{- end }}
 
+{{- /* Takes a list: the root, and annotations of the object's own, which win over the common ones. */ -}}
+{{- define "wno.annotations" -}}
+{{- $own := dict }}
+{{- if gt (len .) 1 }}{{- $own = default dict (index . 1) }}{{- end }}
+{{- with mergeOverwrite (dict) (default dict (index . 0).Values.commonAnnotations) $own }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end }}
+
 {{- define "wno.podLabels" -}}
 {{- $selector := include "wno.selectorLabels" . | fromYaml }}
 {{- mergeOverwrite (dict) .Values.commonLabels .Values.podLabels $selector | toYaml }}
 {{- end }}
 
+{{- define "wno.imageRegistry" -}}
+{{- coalesce (.Values.global).imageRegistry .Values.image.registry .Values.imageRegistry | default "" }}
+{{- end }}
+
 {{- define "wno.image" -}}
-{{- $registry := default .Values.imageRegistry .Values.image.registry }}
+{{- $registry := include "wno.imageRegistry" . }}
 {{- $name := .Values.image.repository }}
 {{- if $registry }}{{- $name = printf "%s/%s" (trimSuffix "/" $registry) $name }}{{- end }}
 {{- if and .Values.image.tag .Values.image.digest }}
@@ -64,6 +78,42 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 {{- end }}
 
+{{- /*
+Takes the root and whether the pod may be replaced. A node without working networking is not ready; the operator has to start there all the same.
+Where another replica works meanwhile, one on a node that is not ready or not reachable is replaced after 30 seconds instead of Kubernetes' 300.
+With hostNetwork it works on a node that is not ready, and stays.
+*/ -}}
+{{- define "wno.tolerations" -}}
+{{- $values := (index . 0).Values }}
+{{- if $values.tolerations }}
+{{- toYaml $values.tolerations }}
+{{- else }}
+- key: node-role.kubernetes.io/control-plane
+  operator: Exists
+  effect: NoSchedule
+- key: node.kubernetes.io/network-unavailable
+  operator: Exists
+{{- if and (index . 1) (gt (int $values.replicaCount) 1) (not $values.hostNetwork) }}
+- key: node.kubernetes.io/not-ready
+  operator: Exists
+  effect: NoSchedule
+- key: node.kubernetes.io/not-ready
+  operator: Exists
+  effect: NoExecute
+  tolerationSeconds: 30
+{{- else }}
+- key: node.kubernetes.io/not-ready
+  operator: Exists
+{{- end }}
+{{- if index . 1 }}
+- key: node.kubernetes.io/unreachable
+  operator: Exists
+  effect: NoExecute
+  tolerationSeconds: 30
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "wno.apiServerEnv" -}}
 {{- with .Values.kubernetesServiceEndpoint }}
 {{- if ne (empty .host) (empty .port) }}
@@ -76,4 +126,53 @@ app.kubernetes.io/instance: {{ .Release.Name }}
   value: {{ .port | toString | quote }}
 {{- end }}
 {{- end }}
+{{- end }}
+
+{{- /*
+`helm upgrade --reuse-values` renders with the values of the earlier release alone: what that did not have has no value. A value newer than
+0.1.0 is read in a way that takes this for its default.
+*/ -}}
+{{- define "wno.uninstallHook" -}}
+{{- if and .Values.rbac.create (dig "uninstallHook" "enabled" true .Values.AsMap) }}true{{ end }}
+{{- end }}
+
+{{- define "wno.uninstallTimeout" -}}
+{{- dig "uninstallHook" "timeoutSeconds" 270 .Values.AsMap }}
+{{- end }}
+
+{{- /* Takes the root and the name of an alert. */ -}}
+{{- define "wno.alertLabels" -}}
+{{- $rule := (index . 0).Values.prometheusRule }}
+{{- $severity := dig "severities" (index . 1) (default "warning" $rule.severity) $rule }}
+{{- mergeOverwrite (dict) (default dict $rule.alertLabels) (dict "severity" $severity) | toYaml }}
+{{- end }}
+
+{{- /* Takes a dict of cidrs and ports: who may be reached where. No CIDR means every address. */ -}}
+{{- define "wno.egress" -}}
+- ports:
+    {{- range .ports }}
+    - port: {{ . }}
+      protocol: TCP
+    {{- end }}
+  {{- with .cidrs }}
+  to:
+    {{- range . }}
+    - ipBlock:
+        cidr: {{ . }}
+    {{- end }}
+  {{- end }}
+{{- end }}
+
+{{- define "wno.dns" -}}
+- ports:
+    {{- range .dns.ports }}
+    - port: {{ . }}
+      protocol: UDP
+    - port: {{ . }}
+      protocol: TCP
+    {{- end }}
+{{- end }}
+
+{{- define "wno.uninstallName" -}}
+{{- printf "%s-uninstall" (include "wno.fullname" . | trunc 53 | trimSuffix "-") }}
 {{- end }}

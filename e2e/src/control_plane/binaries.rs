@@ -70,6 +70,24 @@ const KSTATUS: Recipe = Recipe {
     cold: "half a minute",
 };
 
+/// What Argo CD runs health checks with.
+const LUA: Recipe = Recipe {
+    module: "lua",
+    versioned_by: "github.com/yuin/gopher-lua",
+    packages: &["."],
+    programs: &["lua"],
+    cold: "10 seconds",
+};
+
+/// Prometheus' parser and engine, for alerts.
+const PROMETHEUS: Recipe = Recipe {
+    module: "prometheus",
+    versioned_by: "github.com/prometheus/prometheus",
+    packages: &["."],
+    programs: &["prometheus"],
+    cold: "1 minute",
+};
+
 /// Paths of the built programs.
 #[derive(Clone, Debug)]
 pub struct Binaries {
@@ -81,6 +99,8 @@ pub struct Binaries {
     pub kwok: PathBuf,
     pub helm: PathBuf,
     pub kstatus: PathBuf,
+    pub lua: PathBuf,
+    pub prometheus: PathBuf,
     /// As in `go.mod`, with the `v`: what `kubectl version` and simulated kubelets report.
     pub kubernetes_version: String,
 }
@@ -93,6 +113,8 @@ impl Binaries {
         let kwok = ensure_module(&KWOK, progress)?;
         let helm = ensure_module(&HELM, progress)?;
         let kstatus = ensure_module(&KSTATUS, progress)?;
+        let lua = ensure_module(&LUA, progress)?;
+        let prometheus = ensure_module(&PROMETHEUS, progress)?;
         Ok(Self {
             etcd: etcd.join("etcd"),
             kube_apiserver: kubernetes.join("kube-apiserver"),
@@ -102,6 +124,8 @@ impl Binaries {
             kwok: kwok.join("kwok"),
             helm: helm.join("helm"),
             kstatus: kstatus.join("kstatus"),
+            lua: lua.join("lua"),
+            prometheus: prometheus.join("prometheus"),
             kubernetes_version: Self::kubernetes_version()?,
         })
     }

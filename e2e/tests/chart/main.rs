@@ -2,8 +2,12 @@
 //!
 //! No control plane: what an API server makes of the objects is tested where one runs.
 
+mod alerts;
+mod argo_cd;
+mod cluster_rules;
 mod monitoring;
 mod rights;
+mod upgrade;
 mod values;
 
 use std::collections::BTreeSet;

@@ -20,7 +20,7 @@ fn rendered(set: &[&str]) -> Result<Vec<Value>> {
     render(&args)
 }
 
-fn rules() -> Result<Vec<Value>> {
+pub(super) fn rules() -> Result<Vec<Value>> {
     let rendered = rendered(&["prometheusRule.enabled=true"])?;
     let rule = find(&rendered, "PrometheusRule", NAME)?;
     let rules = rule.pointer("/spec/groups/0/rules").and_then(Value::as_array);
@@ -107,6 +107,9 @@ fn every_option_of_monitoring_shows() -> Result<()> {
         "service.annotations.scrape=yes",
         "serviceMonitor.enabled=true",
         "serviceMonitor.interval=1m30s",
+        "serviceMonitor.scrapeTimeout=20s",
+        "serviceMonitor.relabelings[0].targetLabel=cluster",
+        "serviceMonitor.metricRelabelings[0].action=drop",
         "serviceMonitor.labels.release=prometheus",
         "serviceMonitor.namespace=monitoring",
         "prometheusRule.enabled=true",
@@ -124,7 +127,15 @@ fn every_option_of_monitoring_shows() -> Result<()> {
     let rule = find(&rendered, "PrometheusRule", NAME)?;
     let dashboard = &find(&rendered, "ConfigMap", &format!("{NAME}-dashboard"))?["metadata"];
     assert_eq!(service["annotations"]["scrape"], "yes");
-    assert_eq!(monitor["spec"]["endpoints"][0]["interval"], "1m30s");
+    let endpoint = json!({
+        "port": "http",
+        "path": "/metrics",
+        "interval": "1m30s",
+        "scrapeTimeout": "20s",
+        "relabelings": [{ "targetLabel": "cluster" }],
+        "metricRelabelings": [{ "action": "drop" }],
+    });
+    assert_eq!(monitor["spec"]["endpoints"], json!([endpoint]));
     for (metadata, namespace) in [
         (&monitor["metadata"], "monitoring"),
         (&rule["metadata"], "alerting"),
@@ -154,6 +165,19 @@ fn refuses_options_of_monitoring_that_cannot_work() -> Result<()> {
         ("serviceMonitor.namespace=A", "/serviceMonitor/namespace"),
         ("prometheusRule.runbookUrl=a#b", "/prometheusRule/runbookUrl"),
         ("prometheusRule.labels.a=b c", "/prometheusRule/labels/a"),
+        ("prometheusRule.severity=", "/prometheusRule/severity"),
+        (
+            "prometheusRule.severities.NoSuchAlert=critical",
+            "'NoSuchAlert' not allowed",
+        ),
+        (
+            "prometheusRule.alertLabels.severity=critical",
+            "invalid propertyName 'severity'",
+        ),
+        (
+            "serviceMonitor.scrapeTimeout=soon",
+            "/serviceMonitor/scrapeTimeout",
+        ),
         ("grafanaDashboard.folder=a", "'folder' not allowed"),
         ("service.type=NodePort", "'type' not allowed"),
     ] {
@@ -175,11 +199,7 @@ fn every_alert_has_a_runbook() -> Result<()> {
     for rule in &rules {
         let alert = text(&rule["alert"]);
         ensure!(!alert.is_empty(), "no alert: {rule}");
-        ensure!(
-            rule["labels"]["severity"] == "warning",
-            "{alert}: {}",
-            rule["labels"]
-        );
+        assert_eq!(rule["labels"], json!({ "severity": "warning" }), "{alert}");
         let annotations = &rule["annotations"];
         let url = format!("docs/runbooks.md#{}", alert.to_lowercase());
         assert_eq!(annotations["runbook_url"], url, "{alert}");
@@ -197,18 +217,94 @@ fn every_alert_has_a_runbook() -> Result<()> {
     Ok(())
 }
 
+/// One severity for all, others for some, and labels of the user's; each alert can be named.
+#[test]
+fn labels_of_alerts_follow_the_values() -> Result<()> {
+    let rendered = rendered(&[
+        "prometheusRule.enabled=true",
+        "prometheusRule.severity=info",
+        "prometheusRule.severities.WindowsNodeOperatorDown=critical",
+        "prometheusRule.alertLabels.team=network",
+    ])?;
+    let rule = find(&rendered, "PrometheusRule", NAME)?;
+    let alerts = rule
+        .pointer("/spec/groups/0/rules")
+        .and_then(Value::as_array)
+        .context("no rules")?;
+    let mut names = BTreeSet::new();
+    for alert in alerts {
+        let name = text(&alert["alert"]);
+        let severity = if name == "WindowsNodeOperatorDown" {
+            "critical"
+        } else {
+            "info"
+        };
+        assert_eq!(
+            alert["labels"],
+            json!({ "severity": severity, "team": "network" }),
+            "{name}"
+        );
+        names.insert(name.to_owned());
+    }
+    let schema = std::fs::read_to_string(chart().join("values.schema.json"))?;
+    let schema: Value = serde_json::from_str(&schema)?;
+    let listed = "/properties/prometheusRule/properties/severities/properties";
+    let listed = schema
+        .pointer(listed)
+        .and_then(Value::as_object)
+        .context("no list")?;
+    assert_eq!(listed.keys().cloned().collect::<BTreeSet<_>>(), names);
+    Ok(())
+}
+
 /// Grafana's sidecar drops what it cannot read, and panels with one id hide each other.
 #[test]
 fn the_dashboard_is_whole() -> Result<()> {
     let rendered = rendered(&["grafanaDashboard.enabled=true"])?;
     let data = &find(&rendered, "ConfigMap", &format!("{NAME}-dashboard"))?["data"];
     let dashboard: Value = serde_json::from_str(text(&data[format!("{NAME}.json")]))?;
+    let variables = dashboard["templating"]["list"]
+        .as_array()
+        .context("no variables")?;
+    let names: Vec<_> = variables.iter().map(|v| text(&v["name"])).collect();
+    assert_eq!(names, ["datasource", "cluster"]);
+    assert_eq!(variables[1]["allValue"], ".*");
     let panels = dashboard["panels"].as_array().context("no panels")?;
     let ids: BTreeSet<_> = panels.iter().filter_map(|p| p["id"].as_u64()).collect();
     assert_eq!(ids.len(), panels.len());
     for panel in panels {
         let queries = panel["targets"].as_array().context("no queries")?;
+        let place = |of: &Value| -> Vec<u64> {
+            ["x", "y", "w", "h"]
+                .iter()
+                .filter_map(|side| of["gridPos"][side].as_u64())
+                .collect()
+        };
+        let [x, y, w, h] = place(panel)[..] else {
+            anyhow::bail!("no place: {panel}");
+        };
+        ensure!(x + w <= 24, "{panel}");
+        for other in panels.iter().filter(|other| other["id"] != panel["id"]) {
+            let [ox, oy, ow, oh] = place(other)[..] else {
+                anyhow::bail!("no place: {other}");
+            };
+            ensure!(
+                x + w <= ox || ox + ow <= x || y + h <= oy || oy + oh <= y,
+                "{} lies over {}",
+                panel["title"],
+                other["title"]
+            );
+        }
         ensure!(queries.iter().all(|q| !text(&q["expr"]).is_empty()), "{panel}");
+        // One dashboard for many clusters; `.*` also finds metrics without that label.
+        ensure!(
+            queries.iter().all(|q| {
+                let query = text(&q["expr"]);
+                query.matches("windows_node_operator_").count()
+                    == query.matches("{cluster=~\"$cluster\"").count()
+            }),
+            "{panel}"
+        );
         // No data source of ours: the viewer chooses one.
         assert_eq!(panel["datasource"]["uid"], "${datasource}", "{panel}");
     }

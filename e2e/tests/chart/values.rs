@@ -28,6 +28,13 @@ fn image_follows_registry_tag_and_digest() -> Result<()> {
             &["imageRegistry=a.example.com", "image.registry=b.example.com"],
             format!("b.example.com/{NAME}:{version}"),
         ),
+        (
+            &[
+                "global.imageRegistry=g.example.com",
+                "image.registry=b.example.com",
+            ],
+            format!("g.example.com/{NAME}:{version}"),
+        ),
         (&["image.repository=wno", "image.tag=v9"], "wno:v9".to_owned()),
         (
             &["image.registry=r.example.com", &format!("image.digest={DIGEST}")],
@@ -61,6 +68,36 @@ fn refuses_values_that_cannot_work() -> Result<()> {
         ("imagePullSecrets={a}", "/imagePullSecrets/0"),
         ("commonLabels.a=b c", "/commonLabels/a"),
         ("crds.keep=maybe", "/crds/keep"),
+        ("global.imageRegistry=a b", "/global/imageRegistry"),
+        (
+            "networkPolicy.apiServer.ports={70000}",
+            "/networkPolicy/apiServer/ports/0",
+        ),
+        (
+            "networkPolicy.apiServer.cidrs={10.0.0.1}",
+            "/networkPolicy/apiServer/cidrs/0",
+        ),
+        ("networkPolicy.metrics.from[0].name=a", "'name' not allowed"),
+        (
+            "networkPolicy.enabled=true,hostNetwork=true",
+            "networkPolicy: has no effect on a pod in the network of its node",
+        ),
+        (
+            "podDisruptionBudget.maxUnavailable=0",
+            "/podDisruptionBudget/maxUnavailable",
+        ),
+        (
+            "podDisruptionBudget.maxUnavailable=half",
+            "/podDisruptionBudget/maxUnavailable",
+        ),
+        (
+            "podDisruptionBudget.unhealthyPodEvictionPolicy=Never",
+            "/podDisruptionBudget/unhealthyPodEvictionPolicy",
+        ),
+        (
+            "terminationGracePeriodSeconds=0",
+            "/terminationGracePeriodSeconds",
+        ),
         ("serviceAccount.create=false", "serviceAccount.name is needed"),
         (
             "kubernetesServiceEndpoint.host=a.example.com",
@@ -118,6 +155,7 @@ fn every_option_shows() -> Result<()> {
         "tolerations": [{ "operator": "Exists" }],
         "affinity": { "nodeAffinity": { "preferredDuringSchedulingIgnoredDuringExecution": [] } },
         "topologySpreadConstraints": [{ "maxSkew": 1 }],
+        "terminationGracePeriodSeconds": 60,
         "podSecurityContext": { "runAsUser": 1 },
         "securityContext": { "privileged": false },
         "extraArgs": ["--extra"],
@@ -144,6 +182,7 @@ fn every_option_shows() -> Result<()> {
         "tolerations",
         "affinity",
         "topologySpreadConstraints",
+        "terminationGracePeriodSeconds",
     ] {
         assert_eq!(pod[field], values[field], "{field}");
     }

@@ -3,6 +3,7 @@
 mod helm;
 mod kustomize;
 mod rights;
+mod upgrade;
 
 use anyhow::Result;
 use wn_api::calico::CalicoApi;

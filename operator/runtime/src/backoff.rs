@@ -55,8 +55,12 @@ impl Retry {
 
     /// It failed, and is not to be tried now.
     pub fn waits(&self, now: Instant) -> bool {
-        let failed = self.stale > 0 || self.backoff.is_growing();
-        failed && self.at.is_some_and(|at| at > now)
+        self.is_failing() && self.at.is_some_and(|at| at > now)
+    }
+
+    /// It failed last time.
+    pub const fn is_failing(&self) -> bool {
+        self.stale > 0 || self.backoff.is_growing()
     }
 
     /// It went well, and is to be done again then.

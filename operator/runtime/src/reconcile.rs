@@ -18,6 +18,7 @@ use crate::{finalize, nodes, report};
 pub async fn reconcile(context: &Context) -> Result<Next, Error> {
     let Some(Task { config, now }) = observe(context).await else {
         nodes::forget(context);
+        context.metrics.conditions(&[]);
         return Ok(Next::Wait);
     };
     let object = config.object();

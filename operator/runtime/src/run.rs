@@ -204,6 +204,7 @@ impl Rhythm {
     /// Forgets what was found out: another replica goes on.
     fn stop(&mut self, context: &Context) {
         nodes::forget(context);
+        context.metrics.conditions(&[]);
         context.remember(|memory| *memory = Memory::default());
         *self = Self::default();
     }
@@ -223,6 +224,9 @@ impl Rhythm {
                 Ok(early) => self.report.done(early),
                 Err(error) => failed(&mut self.report, context, &error),
             }
+        }
+        if !self.pass.is_failing() && !self.report.is_failing() {
+            context.metrics.succeeded();
         }
         [self.pass.at(), judged.map(moment), self.report.at()]
             .into_iter()

@@ -20,6 +20,7 @@ pub async fn write(
     config: &WindowsNodeConfig,
     status: &WindowsNodeConfigStatus,
 ) -> Result<bool, Error> {
+    context.metrics.conditions(&status.conditions);
     let stored = context.world.read(|o| {
         let stored = o.config.as_ref().map(Config::object)?;
         (stored.metadata.uid == config.metadata.uid).then(|| stored.status.clone())

@@ -89,16 +89,19 @@ where
     }
 }
 
-/// The methods kube uses; a label must not hold whatever a caller makes up.
+/// The methods kube uses.
+pub(super) const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/// Stands for the status code of an answer that did not come.
+pub(super) const NO_ANSWER: &str = "none";
+
+/// A label must not hold whatever a caller makes up.
 fn method(request: &Request) -> &'static str {
-    match request.method().as_str() {
-        "GET" => "GET",
-        "POST" => "POST",
-        "PUT" => "PUT",
-        "PATCH" => "PATCH",
-        "DELETE" => "DELETE",
-        _ => "other",
-    }
+    let method = request.method().as_str();
+    METHODS
+        .into_iter()
+        .find(|known| *known == method)
+        .unwrap_or("other")
 }
 
 struct Listening {

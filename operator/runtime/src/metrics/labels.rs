@@ -1,5 +1,6 @@
 //! The labels, and the few values each can have.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
 
 use wn_api::status::Severity;
@@ -30,6 +31,24 @@ impl ByAdvisory {
             Severity::Info => "Info",
         };
         Self { code, severity }
+    }
+}
+
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+pub struct ByCondition {
+    r#type: &'static str,
+    status: String,
+    /// One of those in `wn_api::reasons`: only the operator writes the status.
+    reason: String,
+}
+
+impl ByCondition {
+    pub fn new(type_: &'static str, condition: &Condition) -> Self {
+        Self {
+            r#type: type_,
+            status: condition.status.clone(),
+            reason: condition.reason.clone(),
+        }
     }
 }
 

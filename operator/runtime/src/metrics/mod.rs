@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -20,12 +22,17 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use wn_api::calico::ConfigKind;
 use wn_api::node_reasons::NodeReason;
+use wn_api::reasons::conditions;
 use wn_api::status::Severity;
+use wn_plan::advice;
 use wn_plan::node::State;
+use wn_plan::observed::tigera;
 
 use crate::error::Error;
 
-use labels::{ByAdvisory, ByClass, ByField, ByKind, ByReason, ByRequest, ByState, ByTopic, Class};
+use labels::{
+    ByAdvisory, ByClass, ByCondition, ByField, ByKind, ByReason, ByRequest, ByState, ByTopic, Class,
+};
 use round::{Age, Round};
 use watches::Watched;
 
@@ -42,12 +49,25 @@ pub const WHOLE_OBJECT: &str = "object";
 const SECONDS: [f64; 8] = [0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0];
 
 /// What can drift. A counter that is not there before its first event has no increase at that event.
-const FIELDS: [(&str, &[&str]); 5] = [
+const FIELDS: [(&str, &[&str]); 7] = [
     (ConfigKind::IpamConfiguration.as_str(), &["strictAffinity"]),
     (ConfigKind::IpPool.as_str(), &["ipipMode", "vxlanMode"]),
     (
         ConfigKind::FelixConfiguration.as_str(),
         &["ipipEnabled", "vxlanEnabled", "vxlanVNI", "vxlanPort"],
+    ),
+    (
+        ConfigKind::Installation.as_str(),
+        &[
+            tigera::WINDOWS_DATAPLANE,
+            tigera::BGP,
+            tigera::POOLS,
+            tigera::SERVICE_CIDRS,
+        ],
+    ),
+    (
+        ConfigKind::FlannelConfiguration.as_str(),
+        &["Backend.VNI", "Backend.Port"],
     ),
     ("DaemonSet", &[WHOLE_OBJECT]),
     ("ConfigMap", &[WHOLE_OBJECT]),
@@ -62,6 +82,9 @@ pub struct Metrics {
     advisories: Family<ByAdvisory, Gauge>,
     /// As with `reasons`.
     advised: Mutex<BTreeSet<(&'static str, Severity)>>,
+    conditions: Family<ByCondition, Gauge>,
+    /// Of each type what it was last: that series is 1, and goes to zero when another one takes its place.
+    shown: Mutex<BTreeMap<&'static str, ByCondition>>,
     drift_repairs: Family<ByField, Counter>,
     apply_errors: Family<ByClass, Counter>,
     reconciles: Family<ByKind, Histogram, fn() -> Histogram>,
@@ -73,6 +96,7 @@ pub struct Metrics {
     status_writes: Counter,
     node_condition_writes: Counter,
     leader: Gauge,
+    succeeded: Gauge,
 }
 
 impl Metrics {
@@ -83,7 +107,9 @@ impl Metrics {
             by_reason: Family::default(),
             reasons: Mutex::default(),
             advisories: Family::default(),
-            advised: Mutex::default(),
+            advised: Mutex::new(advice::rules().map(|rule| (rule.code, rule.severity)).collect()),
+            conditions: Family::default(),
+            shown: Mutex::default(),
             drift_repairs: Family::default(),
             apply_errors: Family::default(),
             reconciles: Family::new_with_constructor(|| Histogram::new(SECONDS)),
@@ -94,6 +120,7 @@ impl Metrics {
             status_writes: Counter::default(),
             node_condition_writes: Counter::default(),
             leader: Gauge::default(),
+            succeeded: Gauge::default(),
         };
         metrics.begin();
         Arc::new(metrics.registered())
@@ -102,6 +129,7 @@ impl Metrics {
     /// Series whose labels are known from the start begin at zero.
     fn begin(&self) {
         self.no_nodes();
+        self.advisories(std::iter::empty());
         for (kind, fields) in FIELDS {
             for field in fields {
                 drop(self.drift_repairs.get_or_create(&ByField::new(kind, field)));
@@ -109,6 +137,10 @@ impl Metrics {
         }
         for class in Class::ALL {
             drop(self.apply_errors.get_or_create(&ByClass { class }));
+        }
+        for method in client::METHODS {
+            let code = client::NO_ANSWER.to_owned();
+            drop(self.requests.get_or_create(&ByRequest { method, code }));
         }
         for kind in Pass::ALL {
             drop(self.reconciles.get_or_create(&ByKind { kind }));
@@ -123,6 +155,8 @@ impl Metrics {
             reasons: _,
             advisories,
             advised: _,
+            conditions,
+            shown: _,
             drift_repairs,
             apply_errors,
             reconciles,
@@ -133,6 +167,7 @@ impl Metrics {
             status_writes,
             node_condition_writes,
             leader,
+            succeeded,
         } = &mut self;
         registry.register("nodes", "Windows nodes by state", nodes.clone());
         registry.register(
@@ -144,6 +179,17 @@ impl Metrics {
             "advisories",
             "Limits of Windows nodes that the cluster runs into, by code and severity",
             advisories.clone(),
+        );
+        registry.register(
+            "condition",
+            "1 for what each condition of the WindowsNodeConfig is, by type, status and reason; 0 for what it was",
+            conditions.clone(),
+        );
+        registry.register_with_unit(
+            "last_successful_pass_timestamp",
+            "When all was last known to be done: the last pass and the last write of the status went well, and none is due",
+            Unit::Seconds,
+            succeeded.clone(),
         );
         registry.register(
             "drift_repairs",
@@ -240,13 +286,36 @@ impl Metrics {
         }
     }
 
+    /// What the status says of each condition; without any, there is no status.
+    pub fn conditions(&self, found: &[Condition]) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        for type_ in conditions::ALL.iter().copied() {
+            let condition = found.iter().find(|condition| condition.type_ == type_);
+            let new = condition.map(|condition| ByCondition::new(type_, condition));
+            let old = shown.remove(type_);
+            if let Some(old) = old.filter(|old| Some(old) != new.as_ref()) {
+                self.conditions.get_or_create(&old).set(0);
+            }
+            if let Some(new) = new {
+                self.conditions.get_or_create(&new).set(1);
+                shown.insert(type_, new);
+            }
+        }
+    }
+
+    /// Everything there was to do is done.
+    pub fn succeeded(&self) {
+        self.succeeded.set(Timestamp::now().as_second());
+    }
+
     /// No node is judged any more.
     pub fn no_nodes(&self) {
         self.nodes(std::iter::empty::<(State, [NodeReason; 0])>());
     }
 
-    /// Somebody changed what is ours, and it is right again.
+    /// Somebody changed what is ours, and it is right again. A pool of an Installation is named in the field, by its CIDR.
     pub fn drift_repaired(&self, kind: &str, field: &str) {
+        let field = field.split_once('[').map_or(field, |(list, _)| list);
         self.drift_repairs.get_or_create(&ByField::new(kind, field)).inc();
     }
 
@@ -290,7 +359,7 @@ impl Metrics {
     }
 
     fn requested(&self, method: &'static str, code: Option<u16>) {
-        let code = code.map_or_else(|| "none".to_owned(), |code| code.to_string());
+        let code = code.map_or_else(|| client::NO_ANSWER.to_owned(), |code| code.to_string());
         self.requests.get_or_create(&ByRequest { method, code }).inc();
     }
 }

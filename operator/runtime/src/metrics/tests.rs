@@ -1,6 +1,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
 use super::{Metrics, Pass, WHOLE_OBJECT};
 use crate::error::Error;
 use wn_api::node_reasons::NodeReason;
@@ -33,9 +36,12 @@ fn refused(code: u16) -> Error {
 fn what_needs_no_event_is_there_from_the_start() {
     let metrics = Metrics::new();
     let expected = [
+        "advisories gauge",
+        "api_requests counter",
         "apply_errors counter",
         "build info",
         "drift_repairs counter",
+        "last_successful_pass_timestamp_seconds gauge",
         "leader gauge",
         "loop_age_seconds gauge",
         "node_condition_writes counter",
@@ -52,6 +58,15 @@ fn what_needs_no_event_is_there_from_the_start() {
     );
     has(&metrics, "status_writes_total 0");
     has(&metrics, "node_condition_writes_total 0");
+    has(&metrics, "last_successful_pass_timestamp_seconds 0");
+    has(&metrics, "api_requests_total{method=\"PATCH\",code=\"none\"} 0");
+    for rule in wn_plan::advice::rules() {
+        let severity = format!("{:?}", rule.severity);
+        has(
+            &metrics,
+            &format!("advisories{{code=\"{}\",severity=\"{severity}\"}} 0", rule.code),
+        );
+    }
     has(&metrics, "reconcile_duration_seconds_count{kind=\"nodes\"} 0");
 }
 
@@ -92,6 +107,93 @@ fn advisories_are_counted_and_one_that_is_gone_is_zero() {
     metrics.advisories([ipv6].into_iter());
     has(&metrics, "advisories{code=\"WN1020\",severity=\"Warning\"} 1");
     has(&metrics, "advisories{code=\"WN1012\",severity=\"Error\"} 0");
+}
+
+fn condition(type_: &str, status: &str, reason: &str) -> Condition {
+    Condition {
+        last_transition_time: Time(Timestamp::UNIX_EPOCH),
+        message: "anything".to_owned(),
+        observed_generation: None,
+        reason: reason.to_owned(),
+        status: status.to_owned(),
+        type_: type_.to_owned(),
+    }
+}
+
+#[test]
+fn each_condition_is_one_series_and_what_it_was_is_zero() {
+    let metrics = Metrics::new();
+    let ones = || {
+        let text = metrics.text();
+        let lines = text
+            .lines()
+            .filter_map(|l| l.strip_prefix("windows_node_operator_condition"));
+        lines
+            .filter(|l| l.ends_with(" 1"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ones(), Vec::<String>::new());
+    let stalled = condition("Stalled", "False", "AsExpected");
+    // Not one of ours.
+    let foreign = condition("Synced", "True", "ByMe");
+    metrics.conditions(&[
+        condition("Ready", "False", "Progressing"),
+        stalled.clone(),
+        foreign,
+    ]);
+    has(
+        &metrics,
+        "condition{type=\"Ready\",status=\"False\",reason=\"Progressing\"} 1",
+    );
+    has(
+        &metrics,
+        "condition{type=\"Stalled\",status=\"False\",reason=\"AsExpected\"} 1",
+    );
+    assert_eq!(ones().len(), 2);
+
+    metrics.conditions(&[condition("Ready", "True", "AsExpected"), stalled]);
+    has(
+        &metrics,
+        "condition{type=\"Ready\",status=\"False\",reason=\"Progressing\"} 0",
+    );
+    has(
+        &metrics,
+        "condition{type=\"Ready\",status=\"True\",reason=\"AsExpected\"} 1",
+    );
+    assert_eq!(ones().len(), 2);
+
+    metrics.conditions(&[]);
+    has(
+        &metrics,
+        "condition{type=\"Ready\",status=\"True\",reason=\"AsExpected\"} 0",
+    );
+    assert_eq!(ones(), Vec::<String>::new());
+}
+
+#[test]
+fn success_has_a_time() {
+    let metrics = Metrics::new();
+    let before = Timestamp::now().as_second();
+    metrics.succeeded();
+    let text = metrics.text();
+    let value = text
+        .lines()
+        .find_map(|l| l.strip_prefix("windows_node_operator_last_successful_pass_timestamp_seconds "));
+    let value: i64 = value.unwrap().parse().unwrap();
+    assert!(
+        (before..=Timestamp::now().as_second()).contains(&value),
+        "{value}"
+    );
+}
+
+#[test]
+fn a_repaired_pool_of_an_installation_is_not_named() {
+    let metrics = Metrics::new();
+    let pools = "drift_repairs_total{kind=\"Installation\",field=\"calicoNetwork.ipPools\"}";
+    has(&metrics, &format!("{pools} 0"));
+    metrics.drift_repaired("Installation", "calicoNetwork.ipPools[10.1.0.0/16].encapsulation");
+    has(&metrics, &format!("{pools} 1"));
 }
 
 #[test]
