@@ -221,6 +221,17 @@ impl Environment {
         calico(&self.stage, self.etcd.as_ref()).await
     }
 
+    /// Waits until the operator has done what the config asks for. Without Calico's objects in the API the simulator starts no agent.
+    pub async fn done(&self) -> Result<()> {
+        match self.etcd {
+            Some(_) => {
+                let configured = self.stage.condition("CalicoConfigured", "True", "AsExpected");
+                configured.await.map(drop)
+            }
+            None => self.stage.ready().await,
+        }
+    }
+
     /// Ends every fault and starts what does not run.
     pub async fn heal(&mut self) -> Result<()> {
         if let Some(etcd) = &self.etcd {

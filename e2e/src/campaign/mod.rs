@@ -31,7 +31,7 @@ const DATASTORES: [Datastore; 3] = [
     Datastore::Api(CalicoApi::V3),
     Datastore::Etcd,
 ];
-/// Rounds on one cluster. Then a fresh one follows, with Calico in another datastore.
+/// Rounds on one cluster at most. Then a fresh one follows, with Calico in another datastore.
 const ROUNDS_PER_CLUSTER: usize = 25;
 /// One round of so many has a write that is refused for as long as the round lasts.
 const REFUSAL_EVERY: usize = 20;
@@ -56,10 +56,11 @@ pub async fn campaign(options: &CampaignOptions, say: &dyn Fn(&str)) -> Result<(
 
 async fn rounds(options: &CampaignOptions, report: &mut Report, say: &dyn Fn(&str)) -> Result<()> {
     let mut done = 0;
+    let each = options.rounds.div_ceil(DATASTORES.len()).min(ROUNDS_PER_CLUSTER);
     while done < options.rounds {
-        let datastore = DATASTORES[(done / ROUNDS_PER_CLUSTER) % DATASTORES.len()];
+        let datastore = DATASTORES[(done / each) % DATASTORES.len()];
         let mut environment = Environment::start(datastore).await?;
-        let last = options.rounds.min(done + ROUNDS_PER_CLUSTER);
+        let last = options.rounds.min(done + each);
         for round in done..last {
             // Each round has its own generator, so that a round is the same whatever came before.
             let seed = options.seed.wrapping_mul(1_000_003).wrapping_add(round as u64);

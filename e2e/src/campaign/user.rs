@@ -106,7 +106,8 @@ pub async fn delete_config(environment: &mut Environment) -> Result<()> {
     // In mode Observe nothing is given back.
     let mut spec = json!({ "network": {"type": "CalicoVXLAN"}, "mode": "Manage" });
     if let Some(etcd) = &environment.etcd {
-        spec["calico"] = json!({"datastore": etcd.datastore()});
+        // A pod on a Linux node has an address of the pool.
+        spec["calico"] = json!({"datastore": etcd.datastore(), "encapsulation": {"whenInUse": "Migrate"}});
     }
     environment.stage.apply(spec).await?;
     gone_is_fine(configs.delete(names::SINGLETON, &Default::default()).await)
