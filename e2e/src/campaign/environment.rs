@@ -162,10 +162,16 @@ impl Environment {
 
     /// The last lines of every replica's log.
     pub fn operator_log(&self) -> String {
-        let running = self.replicas.iter().find_map(|r| r.operator.as_ref());
-        let log = running.map_or_else(String::new, RunningOperator::log);
-        let lines: Vec<_> = log.lines().collect();
-        lines[lines.len().saturating_sub(120)..].join("\n")
+        let running = self
+            .replicas
+            .iter()
+            .filter_map(|r| Some((&r.name, r.operator.as_ref()?)));
+        let last = running.map(|(name, operator)| {
+            let log = operator.log();
+            let lines: Vec<_> = log.lines().collect();
+            format!("{name}:\n{}", lines[lines.len().saturating_sub(120)..].join("\n"))
+        });
+        last.collect::<Vec<_>>().join("\n")
     }
 
     pub fn refuse(&self, refused: Refused) {
