@@ -2,7 +2,7 @@
 //! the real `kube-proxy.exe` of each minor, a stand-in HNS, and the questions put to them.
 //!
 //! Invariant: what kube-proxy is given is read off the pod the operator had made; what it did is read from HNS,
-//! its exit and its log. Nothing here tells what should come out of it but the cases in `tests/windows_kube_proxy`.
+//! its exit and its log. Nothing here tells what should come out of it but the cases in `tests/e2e/windows_kube_proxy.rs`.
 
 pub mod agent;
 mod api_version;

@@ -1,0 +1,96 @@
+//! Calico before its first IPAM call and without a FelixConfiguration.
+
+use anyhow::{Result, ensure};
+use rstest::rstest;
+use serde_json::json;
+use wn_e2e::control_plane::{CalicoApi, ClusterOptions};
+use wn_e2e::stage::{Stage, minimal};
+
+use super::base::*;
+
+#[rstest]
+#[case::v1(CalicoApi::V1)]
+#[case::v3(CalicoApi::V3)]
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_are_created_and_removed(#[case] form: CalicoApi) -> Result<()> {
+    let mut stage = Stage::set(ClusterOptions {
+        calico_objects: false,
+        ..options(form)
+    })
+    .await?;
+    let information = json!({"calicoVersion": "v3.32.1", "datastoreReady": true});
+    create(
+        &stage,
+        "ClusterInformation",
+        "clusterinformations",
+        DEFAULT,
+        information,
+    )
+    .await?;
+    stage.start().await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    let message = stage
+        .condition("CalicoConfigured", "False", "NoUsablePool")
+        .await?;
+    says(&message, &["IPPool", "nodeSelector"])?;
+
+    let pool = json!({"cidr": "10.244.0.0/16", "blockSize": 26, "ipipMode": "Always", "natOutgoing": true});
+    create_pool(&stage, POOL_NAME, pool).await?;
+    stage.ready().await?;
+    let ipam = stage.spec(IPAM, DEFAULT).await?;
+    ensure!(
+        ipam["strictAffinity"] == true && ipam["autoAllocateBlocks"] == true,
+        "{ipam}"
+    );
+    let felix = stage.spec(FELIX, DEFAULT).await?;
+    for (field, value) in [
+        ("ipipEnabled", json!(false)),
+        ("vxlanEnabled", json!(true)),
+        ("vxlanVNI", json!(4096)),
+        ("vxlanPort", json!(4789)),
+    ] {
+        same(field, &felix[field], &value)?;
+    }
+    for (name, original) in originals(&stage).await? {
+        let created = original["created"].as_bool().unwrap_or_default();
+        ensure!(created != name.starts_with("IPPool"), "{name}: {original}");
+    }
+
+    stage.delete_and_wait().await?;
+    ensure!(
+        stage.spec(IPAM, DEFAULT).await?.is_null(),
+        "IPAM configuration is left"
+    );
+    ensure!(
+        stage.spec(FELIX, DEFAULT).await?.is_null(),
+        "Felix configuration is left"
+    );
+    let pool = stage.spec(POOL, POOL_NAME).await?;
+    ensure!(
+        pool["ipipMode"] == "Always" && pool.get("vxlanMode").is_none(),
+        "{pool}"
+    );
+
+    // What somebody else wrote to is no longer only ours to remove.
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    stage.ready().await?;
+    stage
+        .edit(FELIX, DEFAULT, json!({"logSeverityScreen": "Debug"}), PERSON)
+        .await?;
+    stage.quiet().await?;
+    stage.delete_and_wait().await?;
+    says(
+        &stage.event("NotRestored", "FelixConfiguration default").await?,
+        &[PERSON, "created"],
+    )?;
+    same(
+        "their field",
+        &stage.spec(FELIX, DEFAULT).await?["logSeverityScreen"],
+        &json!("Debug"),
+    )?;
+    ensure!(
+        stage.spec(IPAM, DEFAULT).await?.is_null(),
+        "IPAM configuration is left"
+    );
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! A node's life: boots, and what outlives a restart of the operator.
+
+use anyhow::Result;
+use jiff::{SignedDuration, Timestamp};
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use wn_api::names::NODE_CONDITION;
+use wn_api::names::annotations::HNS_NETWORK;
+use wn_e2e::simulator::{Fault, Mishap};
+use wn_e2e::stage::{Stage, minimal};
+
+use super::support::{all_ready, condition, line, nodes_of, ready_crowd, said, taints, told, told_times};
+
+/// Our condition as it was, at an earlier time.
+async fn backdate(stage: &Stage, name: &str, ago: SignedDuration) -> Result<()> {
+    let mut condition = said(&stage.node(name).await?).clone();
+    let at = Timestamp::now() - ago;
+    condition["lastTransitionTime"] = json!(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    assert_eq!(condition["type"], NODE_CONDITION);
+    let patch = Patch::Strategic(json!({"status": {"conditions": [condition]}}));
+    stage
+        .nodes()
+        .patch_status(name, &PatchParams::default(), &patch)
+        .await?;
+    Ok(())
+}
+
+/// Ten minutes after a boot whose pods did not start again, patience ends. The boot is remembered by what was said
+/// of it on the Node, for nobody lives so long as a Node.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_boot_outlives_a_restart_of_the_operator() -> Result<()> {
+    let mut stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let mend = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
+    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    stage.kill();
+    stage.start().await?;
+    stage.quiet().await?;
+    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+
+    stage.kill();
+    backdate(&stage, "win-1", SignedDuration::from_mins(11)).await?;
+    stage.start().await?;
+    let stored = condition(&stage, "win-1", "False", "NotRecovered").await?;
+    assert!(
+        stored["message"].as_str().is_some_and(|m| m.contains("rebooted")),
+        "{stored}"
+    );
+    told_times(&stage, "win-1", "NotRecovered", "Warning", 1).await?;
+    // And that is remembered, too.
+    stage.kill();
+    stage.start().await?;
+    stage.quiet().await?;
+    condition(&stage, "win-1", "False", "NotRecovered").await?;
+    told_times(&stage, "win-1", "NotRecovered", "Warning", 1).await?;
+    mend.run().await?;
+    condition(&stage, "win-1", "True", "AsExpected").await?;
+    all_ready(&stage, 2).await
+}
+
+/// HNS keeps the network it has. What it was made with is remembered on the Node, for us and for those after us.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vni_that_changes_strands_nodes_until_they_boot() -> Result<()> {
+    let spec = |vni: i32| {
+        json!({
+            "network": {"type": "CalicoVXLAN"},
+            "calico": {"vxlan": {"vni": vni}, "encapsulation": {"whenInUse": "Migrate"}},
+        })
+    };
+    let mut stage = ready_crowd(2, spec(4096)).await?;
+    stage.apply(spec(5000)).await?;
+    for name in ["win-0", "win-1"] {
+        let said = condition(&stage, name, "False", "NodeRebuildRequired").await?;
+        assert!(said["lastHeartbeatTime"].is_string(), "{said}");
+    }
+    stage.quiet().await?;
+    let (times, _) = told(&stage, "win-0", "NodeRebuildRequired", "Warning").await?;
+    stage.kill();
+    stage.start().await?;
+    stage.quiet().await?;
+    condition(&stage, "win-0", "False", "NodeRebuildRequired").await?;
+    told_times(&stage, "win-0", "NodeRebuildRequired", "Warning", times).await?;
+
+    let reboot = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
+    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    reboot.run().await?;
+    condition(&stage, "win-1", "True", "AsExpected").await?;
+    condition(&stage, "win-0", "False", "NodeRebuildRequired").await?;
+
+    // Given back, it is the node that was made anew that does not fit.
+    stage.apply(spec(4096)).await?;
+    condition(&stage, "win-0", "True", "AsExpected").await?;
+    condition(&stage, "win-1", "False", "NodeRebuildRequired").await?;
+
+    stage.delete_and_wait().await?;
+    let node = stage.node("win-1").await?;
+    assert!(node["metadata"]["annotations"][HNS_NETWORK].is_null(), "{node:#}");
+    Ok(())
+}
+
+/// What goes wrong long after a boot is not the boot's fault.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_boot_is_over_when_it_is_over() -> Result<()> {
+    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let reboot = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
+    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    reboot.run().await?;
+    condition(&stage, "win-1", "True", "AsExpected").await?;
+    stage.simulator.inject("win-1", Fault::AgentNotReady);
+    condition(&stage, "win-1", "False", "AgentNotReady").await?;
+    stage.simulator.clear("win-1");
+    condition(&stage, "win-1", "True", "AsExpected").await?;
+    Ok(())
+}
+
+/// The kubelet starts containers before it reports its boot: whoever is back already needs no patience.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_boot_that_is_over_before_it_is_seen() -> Result<()> {
+    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    stage.quiet().await?;
+    stage
+        .simulator
+        .age("win-1", SignedDuration::from_secs(20))
+        .await?;
+    let _stays = stage
+        .simulator
+        .befall("win-1", &Mishap::BootId("11111111-0000-4000-8000-000000000000"))
+        .await?;
+    stage.quiet().await?;
+    let config = stage.config().await?;
+    assert_eq!(nodes_of(&config)["reasons"], Value::Null);
+    assert_eq!(
+        told(&stage, "win-1", "RecoveringAfterReboot", "Warning").await?.0,
+        0
+    );
+    Ok(())
+}
+
+/// Our condition is ours: what somebody else writes there is put right.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_condition_that_was_tampered_with() -> Result<()> {
+    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let mend = stage.simulator.befall("win-0", &Mishap::BlockExhausted).await?;
+    let ours = condition(&stage, "win-0", "False", "BlockExhausted").await?;
+    for other in [
+        json!({"type": NODE_CONDITION, "status": "True", "reason": "Fine", "message": ""}),
+        json!({"type": NODE_CONDITION, "$patch": "delete"}),
+    ] {
+        let patch = Patch::Strategic(json!({"status": {"conditions": [other]}}));
+        stage
+            .nodes()
+            .patch_status("win-0", &PatchParams::default(), &patch)
+            .await?;
+        let again = condition(&stage, "win-0", "False", "BlockExhausted").await?;
+        assert_eq!(again["message"], ours["message"]);
+    }
+    mend.run().await?;
+    condition(&stage, "win-0", "True", "AsExpected").await?;
+    Ok(())
+}
+
+/// `mode: Observe` writes nothing, and leaves nothing that may be wrong by and by.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_marked_by_an_observer() -> Result<()> {
+    let observe =
+        json!({"network": {"type": "CalicoVXLAN"}, "mode": "Observe", "readiness": {"taint": "Continuous"}});
+    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    stage.delete_and_wait().await?;
+    stage.apply(observe).await?;
+    let _stays = stage
+        .simulator
+        .befall("win-0", &Mishap::Kernel("10.0.20348.1"))
+        .await?;
+    stage
+        .until("the status says it", async || {
+            let config = stage.config().await?;
+            Ok((line(&config, "win-0")["reason"] == "OSBuildUnsupported").then_some(()))
+        })
+        .await?;
+    stage.quiet().await?;
+    for name in ["win-0", "win-1"] {
+        let node = stage.node(name).await?;
+        assert!(said(&node).is_null(), "{node:#}");
+        assert_eq!(taints(&node), Vec::<String>::new());
+    }
+    Ok(())
+}
+
+/// A boot during which the kubelet was silent is a boot all the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_boot_after_silence() -> Result<()> {
+    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let silence = stage.simulator.befall("win-1", &Mishap::Silent).await?;
+    condition(&stage, "win-1", "False", "KubeletNotReporting").await?;
+    let reboot = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
+    silence.run().await?;
+    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    reboot.run().await?;
+    condition(&stage, "win-1", "True", "AsExpected").await?;
+    all_ready(&stage, 2).await
+}

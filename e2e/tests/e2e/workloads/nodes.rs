@@ -1,0 +1,157 @@
+//! Which Windows nodes work, which do not and why.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
+use wn_e2e::operator::NAME;
+use wn_e2e::simulator::Fault;
+use wn_e2e::stage::{Stage, at, minimal};
+
+use super::support::{AGENT, PROXY, daemon_sets, edit, node_reason, node_status, remove_node};
+
+async fn summary(stage: &Stage, wanted: &str) -> Result<Value> {
+    stage
+        .until(&format!("{wanted} nodes are ready"), async || {
+            let config = stage.config().await?;
+            let nodes = config.pointer("/status/nodes").cloned().unwrap_or_default();
+            Ok((nodes["summary"] == wanted).then_some(nodes))
+        })
+        .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_is_named_and_forgotten_when_it_is_gone() -> Result<()> {
+    let options = ClusterOptions {
+        windows_nodes: 3,
+        ..ClusterOptions::default()
+    };
+    let stage = Stage::play(options).await?;
+    stage.simulator.inject("windows-1", Fault::AgentImagePull);
+    stage.simulator.inject("windows-2", Fault::KubeProxyImagePull);
+    stage.apply(minimal("CalicoVXLAN")).await?;
+
+    let why = node_reason(&stage, "windows-1", "AgentImagePullFailed").await?;
+    stage
+        .until("the kubelet's words are told", async || {
+            let node = node_status(&stage, "windows-1").await?;
+            Ok(node["message"]
+                .as_str()
+                .is_some_and(|m| m.contains("ImagePullBackOff"))
+                .then_some(()))
+        })
+        .await?;
+    assert!(why.contains("node agent"), "{why}");
+    node_reason(&stage, "windows-2", "KubeProxyImagePullFailed").await?;
+    let nodes = summary(&stage, "1/3").await?;
+    let listed: Vec<_> = at(&nodes, "/list")?.as_array().into_iter().flatten().collect();
+    let order: Vec<_> = listed.iter().filter_map(|n| n["name"].as_str()).collect();
+    assert_eq!(
+        order,
+        ["windows-1", "windows-2", "windows-0"],
+        "those that do not work come first"
+    );
+    assert_eq!(listed[2].get("reason"), None);
+    assert_eq!(listed[2]["osBuild"], "10.0.20348.3207");
+    assert_eq!(listed[2]["kubelet"], stage.cluster.kubernetes_version());
+
+    stage
+        .condition_says(
+            "NodesReady",
+            "False",
+            "NodesNotReady",
+            &[
+                "1 node: AgentImagePullFailed (windows-1)",
+                "1 node: KubeProxyImagePullFailed (windows-2)",
+            ],
+        )
+        .await?;
+    stage
+        .condition("NodeAgentAvailable", "False", "RolloutIncomplete")
+        .await?;
+    stage
+        .condition("KubeProxyAvailable", "False", "RolloutIncomplete")
+        .await?;
+    stage.condition("Ready", "False", "RolloutIncomplete").await?;
+    stage.condition("Reconciling", "True", "Progressing").await?;
+    stage.condition("Stalled", "False", "AsExpected").await?;
+    // A back-off counts up in the kubelet's words, and must not wake us for ever.
+    stage.quiet().await?;
+
+    stage.simulator.clear("windows-1");
+    stage.simulator.clear("windows-2");
+    summary(&stage, "3/3").await?;
+    stage.ready().await?;
+    stage.event("Ready", "every Windows node is ready").await?;
+
+    stage.simulator.inject("windows-0", Fault::AgentNotReady);
+    let why = node_reason(&stage, "windows-0", "AgentNotReady").await?;
+    assert!(why.contains("read the log"), "{why}");
+    stage.event("NotReady", "").await?;
+    stage.simulator.clear("windows-0");
+    stage.ready().await?;
+
+    // Pods that were taken away: the DaemonSet says where they run, and it is not ours to overrule.
+    let elsewhere = |host: Value| json!({"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": host}}}}});
+    let sets = daemon_sets(&stage, NAME);
+    edit(&sets, PROXY, elsewhere(json!("windows-0"))).await?;
+    let why = node_reason(&stage, "windows-1", "KubeProxyNotScheduled").await?;
+    assert!(why.contains("no pod of kube-proxy"), "{why}");
+    edit(&sets, AGENT, elsewhere(json!("windows-0"))).await?;
+    node_reason(&stage, "windows-1", "AgentNotScheduled").await?;
+    stage
+        .condition_says(
+            "NodesReady",
+            "False",
+            "NodesNotReady",
+            &["2 nodes: AgentNotScheduled (windows-1, windows-2)"],
+        )
+        .await?;
+    for name in [AGENT, PROXY] {
+        edit(&sets, name, elsewhere(Value::Null)).await?;
+    }
+    summary(&stage, "3/3").await?;
+    stage.ready().await
+}
+
+/// Everything is in place before the first node; the node then needs nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_node_finds_everything_in_place() -> Result<()> {
+    let options = ClusterOptions {
+        windows_nodes: 0,
+        ..ClusterOptions::default()
+    };
+    let stage = Stage::play(options).await?;
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    let message = stage.condition("Ready", "True", "NoWindowsNodes").await?;
+    assert!(message.contains("first Windows node"), "{message}");
+    stage.condition("NodesReady", "True", "NoWindowsNodes").await?;
+    summary(&stage, "0/0").await?;
+    assert!(!stage.daemon_set(AGENT).await?.is_null());
+    assert!(!stage.daemon_set(PROXY).await?.is_null());
+    stage.quiet().await?;
+
+    stage.cluster.add_node(NodeSpec::windows("first")).await?;
+    summary(&stage, "1/1").await?;
+    stage.ready().await?;
+    assert_eq!(stage.simulator.problems("first"), Vec::<String>::new());
+    remove_node(&stage, "first").await?;
+    stage.condition("Ready", "True", "NoWindowsNodes").await?;
+    Ok(())
+}
+
+/// The status is bounded; nodes that do not work are not the ones that are left out.
+#[tokio::test(flavor = "multi_thread")]
+async fn at_most_fifty_nodes_are_listed() -> Result<()> {
+    let options = ClusterOptions {
+        windows_nodes: 53,
+        ..ClusterOptions::default()
+    };
+    let stage = Stage::play(options).await?;
+    stage.simulator.inject("windows-52", Fault::AgentImagePull);
+    stage.apply(minimal("CalicoVXLAN")).await?;
+    let nodes = summary(&stage, "52/53").await?;
+    assert_eq!(at(&nodes, "/list")?.as_array().map(Vec::len), Some(50));
+    assert_eq!(at(&nodes, "/list/0/name")?, "windows-52");
+    assert_eq!([&nodes["total"], &nodes["ready"], &nodes["omitted"]], [53, 52, 3]);
+    Ok(())
+}
