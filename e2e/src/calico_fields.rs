@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 
-use crate::stage::Stage;
+use crate::test_cluster::TestCluster;
 
 /// Kind and name of each object, and the fields that are set in its spec.
 pub type Fields = [(ConfigKind, &'static str, &'static [(&'static str, Field)]); 3];
@@ -55,9 +55,9 @@ pub const BGP: Fields = [
     ),
 ];
 
-/// Every object has these fields, and its others as they were in `before` (see [`Stage::calico_specs`]).
-pub async fn configured(stage: &Stage, before: &Value, fields_of: &Fields) -> Result<()> {
-    let found = stage.calico_specs().await?;
+/// Every object has these fields, and its others as they were in `before` (see [`TestCluster::calico_specs`]).
+pub async fn configured(test: &TestCluster, before: &Value, fields_of: &Fields) -> Result<()> {
+    let found = test.calico_specs().await?;
     for (kind, name, fields) in fields_of {
         let key = format!("{} {name}", kind.as_str());
         // What the operator creates has the defaults of the schema, too.

@@ -6,7 +6,8 @@
 pub mod calico_fields;
 pub mod campaign;
 pub mod control_plane;
-pub mod etcd_scene;
+pub mod etcd_fixture;
+pub mod flannel;
 pub mod hns;
 pub mod lab;
 pub mod objects;
@@ -14,6 +15,6 @@ pub mod operator;
 pub mod proof;
 pub mod simulator;
 pub mod skip;
-pub mod stage;
+pub mod test_cluster;
 pub mod tigera;
 pub mod windows;

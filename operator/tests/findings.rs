@@ -24,7 +24,7 @@ fn rendered() -> String {
         let _ = writeln!(
             text,
             "## {}: {}\n\n{}\n\n- **Severity:** {}\n- **Releases of Calico:** {}\n- **What to do:** {}\n- **Source:** {}\n",
-            entry.code, entry.title, entry.what, entry.severity, entry.releases, entry.mend, entry.source
+            entry.code, entry.title, entry.what, entry.severity, entry.releases, entry.fix, entry.source
         );
     }
     text.trim_end().to_owned() + "\n"

@@ -10,9 +10,10 @@ use super::environment::Environment;
 use super::proxy::Write;
 use super::user;
 use crate::calico_fields::{BGP, VXLAN, configured};
-use crate::etcd_scene;
+use crate::etcd_fixture;
+use crate::flannel;
 use crate::objects::{self, text};
-use crate::stage::Stage;
+use crate::test_cluster::TestCluster;
 
 /// What the operator writes to a Node has this in its name: conditions, annotations, labels.
 const OURS: &str = "windowsnode.dev/";
@@ -24,11 +25,11 @@ pub async fn converges(environment: &mut Environment, target: Value) -> Result<D
     // Writes under faults: some belong to two replicas, one after the other.
     environment.heal().await?;
     let began = Instant::now();
-    let deleting = is_deleting(&environment.stage).await?;
+    let deleting = is_deleting(&environment.test).await?;
     if deleting {
-        gone(&environment.stage).await?;
+        gone(&environment.test).await?;
     }
-    environment.stage.apply(target.clone()).await?;
+    environment.test.apply(target.clone()).await?;
     environment.done().await.context("done after faults ended")?;
     let took = began.elapsed();
     let mut writes = environment.quiet().await?;
@@ -40,7 +41,7 @@ pub async fn converges(environment: &mut Environment, target: Value) -> Result<D
         second.iter().all(Vec::is_empty),
         "a second look writes: {second:?}"
     );
-    environment.stage.delete_and_wait().await?;
+    environment.test.delete_and_wait().await?;
     for (all, more) in writes.iter_mut().zip(environment.quiet().await?) {
         all.extend(more);
     }
@@ -50,17 +51,17 @@ pub async fn converges(environment: &mut Environment, target: Value) -> Result<D
     Ok(took)
 }
 
-async fn is_deleting(stage: &Stage) -> Result<bool> {
-    let config = objects::configs(&stage.client).get_opt(names::SINGLETON).await?;
+async fn is_deleting(test: &TestCluster) -> Result<bool> {
+    let config = objects::configs(&test.client).get_opt(names::SINGLETON).await?;
     Ok(config.is_some_and(|c| c.metadata.deletion_timestamp.is_some()))
 }
 
-async fn gone(stage: &Stage) -> Result<()> {
+async fn gone(test: &TestCluster) -> Result<()> {
     let gone = async || {
-        let config = objects::configs(&stage.client).get_opt(names::SINGLETON).await?;
+        let config = objects::configs(&test.client).get_opt(names::SINGLETON).await?;
         Ok(config.is_none().then_some(()))
     };
-    stage.until("the deletion that began before ends", gone).await
+    test.until("the deletion that began before ends", gone).await
 }
 
 /// Calico's objects have the values that the network type needs, the user's pools included.
@@ -68,14 +69,14 @@ async fn planned(environment: &Environment, target: &Value) -> Result<()> {
     if environment.etcd.is_some() {
         return planned_in_etcd(environment, target).await;
     }
-    let stage = &environment.stage;
+    let test = &environment.test;
     let (fields, mode) = match text(target, "/network/type") {
         "CalicoVXLAN" => (&VXLAN, "Always"),
         "CalicoBGP" => (&BGP, "Never"),
         other => return not_calico(environment, other).await,
     };
-    configured(stage, &environment.before, fields).await?;
-    for (_, pool) in user::pools(stage).await? {
+    configured(test, &environment.before, fields).await?;
+    for (_, pool) in user::pools(test).await? {
         let modes = (text(&pool, "/spec/ipipMode"), text(&pool, "/spec/vxlanMode"));
         ensure!(modes == ("Never", mode), "a pool of the user is {pool:#}");
     }
@@ -85,12 +86,12 @@ async fn planned(environment: &Environment, target: &Value) -> Result<()> {
 async fn planned_in_etcd(environment: &Environment, target: &Value) -> Result<()> {
     let vxlan = target["network"]["type"] == "CalicoVXLAN";
     let now = environment.calico().await?;
-    let pool = etcd_scene::pool(if vxlan { "Always" } else { "Never" }, "Never");
-    ensure!(now[etcd_scene::POOL] == *pool, "{}", now[etcd_scene::POOL]);
+    let pool = etcd_fixture::pool(if vxlan { "Always" } else { "Never" }, "Never");
+    ensure!(now[etcd_fixture::POOL] == *pool, "{}", now[etcd_fixture::POOL]);
     ensure!(
-        !vxlan || now[etcd_scene::FELIX] == *etcd_scene::felix(true),
+        !vxlan || now[etcd_fixture::FELIX] == *etcd_fixture::felix(true),
         "{}",
-        now[etcd_scene::FELIX]
+        now[etcd_fixture::FELIX]
     );
     let ipam = text(&now, "/~1calico~1ipam~1v2~1config");
     ensure!(ipam.contains(r#""strict_affinity":true"#), "{ipam}");
@@ -99,7 +100,7 @@ async fn planned_in_etcd(environment: &Environment, target: &Value) -> Result<()
 
 /// flannel has what Windows can use. What an earlier type set of Calico is restored at the deletion.
 async fn not_calico(environment: &Environment, network: &str) -> Result<()> {
-    let conf = user::flannel(&environment.stage).await?;
+    let conf = flannel::net_conf(&environment.test).await?;
     let fits = conf.contains("4096") && conf.contains("4789");
     ensure!(fits || network != "FlannelVXLAN", "flannel has {conf}");
     Ok(())
@@ -123,10 +124,10 @@ async fn second_look(environment: &mut Environment) -> Result<Vec<Vec<Write>>> {
 
 /// Everything is as before the first round, once the user has deleted their pools.
 async fn restored(environment: &Environment) -> Result<()> {
-    let stage = &environment.stage;
+    let test = &environment.test;
     let pools = match environment.etcd {
         Some(_) => Vec::new(),
-        None => user::pools(stage).await?,
+        None => user::pools(test).await?,
     };
     for (number, pool) in pools {
         for (field, value) in user::pool_spec(number).as_object().into_iter().flatten() {
@@ -137,7 +138,7 @@ async fn restored(environment: &Environment) -> Result<()> {
         }
     }
     if environment.etcd.is_none() {
-        user::delete_pools(stage).await?;
+        user::delete_pools(test).await?;
     }
     let now = environment.calico().await?;
     ensure!(
@@ -146,7 +147,7 @@ async fn restored(environment: &Environment) -> Result<()> {
         environment.before
     );
     ensure!(
-        user::flannel(stage).await? == user::FLANNEL,
+        flannel::net_conf(test).await? == user::FLANNEL,
         "flannel is not restored"
     );
     for name in [
@@ -156,10 +157,10 @@ async fn restored(environment: &Environment) -> Result<()> {
         names::network_agent::FLANNEL_DAEMON_SET,
         names::network_agent::STATIC_ROUTES_DAEMON_SET,
     ] {
-        let left = async || Ok(stage.daemon_set(name).await?.is_null().then_some(()));
-        stage.until("our DaemonSets are gone", left).await?;
+        let left = async || Ok(test.daemon_set(name).await?.is_null().then_some(()));
+        test.until("our DaemonSets are gone", left).await?;
     }
-    for node in objects::list(&stage.nodes()).await? {
+    for node in objects::list(&test.nodes()).await? {
         let marked = node.to_string();
         let managed = node
             .pointer("/metadata/managedFields")

@@ -13,10 +13,11 @@ use super::link::Link;
 use super::proxy::{Proxy, Refused, Write};
 use super::user;
 use crate::control_plane::{CalicoApi, CalicoEtcd, ClusterOptions};
-use crate::etcd_scene::{SECRET, Scene};
+use crate::etcd_fixture::{Fixture, SECRET};
+use crate::flannel;
 use crate::operator::{NAME, Operator, RunningOperator};
 use crate::simulator::Simulator;
-use crate::stage::{LIMIT, Stage};
+use crate::test_cluster::{LIMIT, TestCluster};
 
 pub const REPLICAS: usize = 2;
 /// A status may follow what it tells of by a second.
@@ -25,7 +26,7 @@ const QUIET: Duration = Duration::from_millis(1500);
 /// Field order is drop order.
 pub struct Environment {
     replicas: Vec<Replica>,
-    pub stage: Stage,
+    pub test: TestCluster,
     /// Calico's, where it has one.
     pub etcd: Option<Etcd>,
     /// What Calico had before the operator first wrote.
@@ -58,9 +59,9 @@ impl Etcd {
 }
 
 /// Every spec of Calico's, by object; of an etcd every value, by key.
-async fn calico(stage: &Stage, etcd: Option<&Etcd>) -> Result<Value> {
+async fn calico(test: &TestCluster, etcd: Option<&Etcd>) -> Result<Value> {
     let Some(etcd) = etcd else {
-        return stage.calico_specs().await;
+        return test.calico_specs().await;
     };
     let all = etcd.server.all().await?.into_iter();
     Ok(all
@@ -79,16 +80,16 @@ struct Replica {
 
 impl Environment {
     pub async fn start(datastore: Datastore) -> Result<Self> {
-        let (stage, etcd) = match datastore {
+        let (test, etcd) = match datastore {
             Datastore::Etcd => {
-                let scene = Scene::furnish().await?;
-                scene.own_secret().await?;
-                let address = scene.etcd.url().replace("https://", "");
+                let fixture = Fixture::without_operator().await?;
+                fixture.own_secret().await?;
+                let address = fixture.etcd.url().replace("https://", "");
                 let link = Link::start(&address).await?;
                 (
-                    scene.stage,
+                    fixture.test,
                     Some(Etcd {
-                        server: scene.etcd,
+                        server: fixture.etcd,
                         link,
                     }),
                 )
@@ -99,16 +100,17 @@ impl Environment {
                     windows_nodes: 2,
                     ..ClusterOptions::default()
                 };
-                (Stage::set(options).await?, None)
+                (TestCluster::without_operator(options).await?, None)
             }
         };
-        user::prepare(&stage).await?;
-        let before = calico(&stage, etcd.as_ref()).await?;
+        flannel::assign_pod_cidrs(&test).await?;
+        flannel::install(&test, user::FLANNEL).await?;
+        let before = calico(&test, etcd.as_ref()).await?;
         let mut replicas = Vec::new();
         for number in 0..REPLICAS {
-            let proxy = Proxy::start(&stage.cluster.token_kubeconfig(NAME, NAME).await?).await?;
+            let proxy = Proxy::start(&test.cluster.token_kubeconfig(NAME, NAME).await?).await?;
             let name = format!("replica-{number}");
-            let kubeconfig = stage.state_dir().join(format!("{name}.kubeconfig"));
+            let kubeconfig = test.state_dir().join(format!("{name}.kubeconfig"));
             proxy.kubeconfig(&kubeconfig)?;
             replicas.push(Replica {
                 name,
@@ -120,7 +122,7 @@ impl Environment {
         }
         let mut environment = Self {
             replicas,
-            stage,
+            test,
             etcd,
             before,
             seed: 0,
@@ -195,7 +197,7 @@ impl Environment {
     /// SIGKILL; the replica is started again at once, as the kubelet would.
     pub async fn kill(&mut self, replica: usize) -> Result<()> {
         self.replicas[replica].end();
-        self.replicas[replica].start(&self.stage).await
+        self.replicas[replica].start(&self.test).await
     }
 
     /// SIGSTOP for a while.
@@ -209,32 +211,32 @@ impl Environment {
     pub async fn roll(&mut self) -> Result<()> {
         for replica in &mut self.replicas {
             replica.terminate().await?;
-            replica.start(&self.stage).await?;
+            replica.start(&self.test).await?;
         }
         Ok(())
     }
 
     /// Puts the cluster back to its last snapshot.
     pub async fn restore(&mut self) -> Result<()> {
-        self.stage.cluster.restore().await?;
+        self.test.cluster.restore().await?;
         // Its watches know resource versions that do not exist any more.
-        self.stage.simulator = Simulator::start(self.stage.client.clone());
+        self.test.simulator = Simulator::start(self.test.client.clone());
         Ok(())
     }
 
     /// What Calico has now, as in `before`.
     pub async fn calico(&self) -> Result<Value> {
-        calico(&self.stage, self.etcd.as_ref()).await
+        calico(&self.test, self.etcd.as_ref()).await
     }
 
     /// Waits until the operator has done what the config asks for. Without Calico's objects in the API the simulator starts no agent.
     pub async fn done(&self) -> Result<()> {
         match self.etcd {
             Some(_) => {
-                let configured = self.stage.condition("CalicoConfigured", "True", "AsExpected");
+                let configured = self.test.condition("CalicoConfigured", "True", "AsExpected");
                 configured.await.map(drop)
             }
-            None => self.stage.ready().await,
+            None => self.test.ready().await,
         }
     }
 
@@ -248,7 +250,7 @@ impl Environment {
             if replica.stopped {
                 replica.signal("CONT")?;
             }
-            replica.start(&self.stage).await?;
+            replica.start(&self.test).await?;
         }
         Ok(())
     }
@@ -325,9 +327,9 @@ impl Environment {
 }
 
 impl Replica {
-    async fn start(&mut self, stage: &Stage) -> Result<()> {
+    async fn start(&mut self, test: &TestCluster) -> Result<()> {
         if self.operator.is_none() {
-            let operator = Operator::run_replica(&stage.cluster, &self.kubeconfig, &self.name);
+            let operator = Operator::run_replica(&test.cluster, &self.kubeconfig, &self.name);
             self.operator = Some(operator.await?);
         }
         Ok(())

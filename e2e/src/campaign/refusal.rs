@@ -32,7 +32,7 @@ pub async fn run(environment: &mut Environment, rng: &mut Rng, report: &mut Repo
     environment.refuse(refused);
     let spec = user::target(environment, rng);
     environment.note(format!("{refused:?}; the user applies {spec}"));
-    environment.stage.apply(spec).await?;
+    environment.test.apply(spec).await?;
     tokio::time::sleep(SETTLED).await;
     environment.take_writes();
     tokio::time::sleep(COUNTED).await;

@@ -91,9 +91,9 @@ impl Step {
                 environment.pause(replica, time).await?;
             }
             Self::Roll => environment.roll().await?,
-            Self::RestartApiServer => environment.stage.cluster.restart_api_server().await?,
-            Self::RestartEtcd => environment.stage.cluster.restart_etcd().await?,
-            Self::SaveSnapshot => environment.stage.cluster.save()?,
+            Self::RestartApiServer => environment.test.cluster.restart_api_server().await?,
+            Self::RestartEtcd => environment.test.cluster.restart_etcd().await?,
+            Self::SaveSnapshot => environment.test.cluster.save()?,
             Self::RestoreSnapshot => environment.restore().await?,
         }
         tokio::time::sleep(Duration::from_millis(rng.u64(PAUSE_MILLISECONDS))).await;

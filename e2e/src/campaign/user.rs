@@ -2,16 +2,15 @@
 
 use anyhow::Result;
 use fastrand::Rng;
-use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, DynamicObject, PostParams};
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
-use wn_api::names::{self, flannel};
+use wn_api::names;
 
 use super::environment::Environment;
-use crate::etcd_scene;
+use crate::etcd_fixture;
 use crate::objects::{self, text};
-use crate::stage::Stage;
+use crate::test_cluster::TestCluster;
 
 /// Where several networks follow each other; the others write to nothing that these do not.
 const NETWORKS: [&str; 5] = [
@@ -50,40 +49,6 @@ pub fn target(environment: &Environment, rng: &mut Rng) -> Value {
     spec
 }
 
-/// What flannel and static routes need of a cluster: pod CIDRs, and flannel's configuration.
-pub async fn prepare(stage: &Stage) -> Result<()> {
-    let names = objects::list(&stage.nodes()).await?;
-    for (number, node) in names.iter().enumerate() {
-        let cidr = format!("10.244.{number}.0/24");
-        let patch = json!({"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}});
-        let name = text(node, "/metadata/name");
-        stage
-            .nodes()
-            .patch(name, &PatchParams::default(), &Patch::Merge(patch))
-            .await?;
-    }
-    let namespace =
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": flannel::NAMESPACE}});
-    stage.create("namespaces", namespace).await?;
-    let config = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": flannel::CONFIG_MAP, "namespace": flannel::NAMESPACE},
-        "data": {"net-conf.json": FLANNEL},
-    });
-    stage.create("configmaps", config).await
-}
-
-/// flannel's configuration now.
-pub async fn flannel(stage: &Stage) -> Result<String> {
-    let api: Api<ConfigMap> = Api::namespaced(stage.client.clone(), flannel::NAMESPACE);
-    let found = api.get(flannel::CONFIG_MAP).await?;
-    Ok(found
-        .data
-        .unwrap_or_default()
-        .remove("net-conf.json")
-        .unwrap_or_default())
-}
-
 /// Applies another spec: another network type, mode or taint.
 pub async fn configure(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
     let mut spec = target(environment, rng);
@@ -94,12 +59,12 @@ pub async fn configure(environment: &mut Environment, rng: &mut Rng) -> Result<(
         spec["readiness"] = json!({ "taint": taint });
     }
     environment.note(format!("the user applies {spec}"));
-    environment.stage.apply(spec).await
+    environment.test.apply(spec).await
 }
 
 /// Deletes the config without waiting.
 pub async fn delete_config(environment: &mut Environment) -> Result<()> {
-    let configs = objects::configs(&environment.stage.client);
+    let configs = objects::configs(&environment.test.client);
     if configs.get_opt(names::SINGLETON).await?.is_none() {
         return Ok(());
     }
@@ -109,19 +74,19 @@ pub async fn delete_config(environment: &mut Environment) -> Result<()> {
         // A pod on a Linux node has an address of the pool.
         spec["calico"] = json!({"datastore": etcd.datastore(), "encapsulation": {"whenInUse": "Migrate"}});
     }
-    environment.stage.apply(spec).await?;
+    environment.test.apply(spec).await?;
     gone_is_fine(configs.delete(names::SINGLETON, &Default::default()).await)
 }
 
 /// Creates one of the pools that does not exist yet.
 pub async fn create_pool(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
     let number = rng.u8(0..POOLS);
-    let stage = &environment.stage;
+    let test = &environment.test;
     let name = format!("{POOL}{number}");
-    let (kind, plural) = objects::served(stage.form, ConfigKind::IpPool);
-    let resource: ApiResource = objects::resource(stage.form.group(), stage.form.version(), kind, plural);
+    let (kind, plural) = objects::served(test.form, ConfigKind::IpPool);
+    let resource: ApiResource = objects::resource(test.form.group(), test.form.version(), kind, plural);
     let pool = DynamicObject::new(&name, &resource).data(json!({ "spec": pool_spec(number) }));
-    let api = stage.calico(ConfigKind::IpPool);
+    let api = test.calico(ConfigKind::IpPool);
     match api.create(&PostParams::default(), &pool).await {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
         done => Ok(done.map(drop)?),
@@ -131,7 +96,7 @@ pub async fn create_pool(environment: &mut Environment, rng: &mut Rng) -> Result
 /// Deletes one of the pools if it exists.
 pub async fn delete_pool(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
     let name = format!("{POOL}{}", rng.u8(0..POOLS));
-    let api = environment.stage.calico(ConfigKind::IpPool);
+    let api = environment.test.calico(ConfigKind::IpPool);
     gone_is_fine(api.delete(&name, &Default::default()).await)
 }
 
@@ -140,9 +105,9 @@ pub async fn drift(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
     let before = &environment.before;
     if let Some(etcd) = &environment.etcd {
         let key = if rng.bool() {
-            etcd_scene::IPAM
+            etcd_fixture::IPAM
         } else {
-            etcd_scene::POOL
+            etcd_fixture::POOL
         };
         return etcd.server.put(key, text(before, &pointer(key))).await;
     }
@@ -161,7 +126,7 @@ pub async fn drift(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
         .map(|field| ((*field).to_owned(), was[*field].clone()))
         .collect();
     environment
-        .stage
+        .test
         .edit(kind, name, Value::Object(spec), MANAGER)
         .await
 }
@@ -184,8 +149,8 @@ pub fn pool_spec(number: u8) -> Value {
 }
 
 /// The pools of the user that exist, by number.
-pub async fn pools(stage: &Stage) -> Result<Vec<(u8, Value)>> {
-    let all = objects::list(&stage.calico(ConfigKind::IpPool)).await?;
+pub async fn pools(test: &TestCluster) -> Result<Vec<(u8, Value)>> {
+    let all = objects::list(&test.calico(ConfigKind::IpPool)).await?;
     let number = |pool: &Value| text(pool, "/metadata/name").strip_prefix(POOL)?.parse().ok();
     Ok(all
         .into_iter()
@@ -194,9 +159,9 @@ pub async fn pools(stage: &Stage) -> Result<Vec<(u8, Value)>> {
 }
 
 /// Deletes every pool of the user.
-pub async fn delete_pools(stage: &Stage) -> Result<()> {
-    let api = stage.calico(ConfigKind::IpPool);
-    for (number, _) in pools(stage).await? {
+pub async fn delete_pools(test: &TestCluster) -> Result<()> {
+    let api = test.calico(ConfigKind::IpPool);
+    for (number, _) in pools(test).await? {
         gone_is_fine(api.delete(&format!("{POOL}{number}"), &Default::default()).await)?;
     }
     Ok(())

@@ -10,7 +10,7 @@ mod errors;
 mod modify;
 mod objects;
 mod query;
-mod scenery;
+mod remote_node;
 mod server;
 mod state;
 mod v1;
@@ -18,6 +18,6 @@ mod version;
 
 pub use errors::HnsError;
 pub use objects::{Acl, Endpoint, Kind, LoadBalancer, Network};
-pub use scenery::RemoteNode;
+pub use remote_node::RemoteNode;
 pub use server::Hns;
 pub use version::WindowsBuild;

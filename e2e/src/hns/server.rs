@@ -70,12 +70,12 @@ impl Hns {
         deleted.map_err(|error| anyhow::anyhow!("HNS: {error:?}"))
     }
 
-    /// Every call whose name begins so fails, until [`Hns::mend`].
+    /// Every call whose name begins so fails, until [`Hns::repair`].
     pub fn fail(&self, call: &str, error: HnsError) {
         self.state().faults.push((call.to_owned(), error));
     }
 
-    pub fn mend(&self) {
+    pub fn repair(&self) {
         self.state().faults.clear();
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use super::bench::table::{self, Figures};
-use crate::proof::agent::{AgentNetwork, AgentScene, CONDITIONS, NETWORKS, STEPS};
+use crate::proof::agent::{AgentFixture, AgentNetwork, CONDITIONS, NETWORKS, STEPS};
 use crate::windows::record::{Record, Seen};
 use crate::windows::{Programs, WindowsHost};
 
@@ -17,9 +17,9 @@ pub async fn agent_proof(host: &WindowsHost, folder: &Path, record: bool, say: &
     let (mut seen, mut failures) = (Vec::new(), Vec::new());
     for (number, network) in NETWORKS.iter().enumerate() {
         say(&format!("{}…", network.name));
-        let mut scene = AgentScene::set(host, *network, &programs).await?;
+        let mut fixture = AgentFixture::start(host, *network, &programs).await?;
         let mut figures = Figures::default();
-        for (step, found) in live(&mut scene, *network, &mut failures).await {
+        for (step, found) in live(&mut fixture, *network, &mut failures).await {
             figures.value(step, "", found.clone());
             let condition = format!("{}: {step}", network.name);
             seen.push(Seen::new(&programs.version, &condition, (&found, "")));
@@ -27,7 +27,7 @@ pub async fn agent_proof(host: &WindowsHost, folder: &Path, record: bool, say: &
         columns.push((network.name.to_owned(), figures));
         if number == 0 {
             for condition in CONDITIONS {
-                let (outcome, message) = condition.try_out(&scene).await?;
+                let (outcome, message) = condition.try_out(&fixture).await?;
                 starts.value(condition.name, "", format!("{outcome}  {message}"));
                 seen.push(Seen::new(&programs.version, condition.name, (&outcome, &message)));
             }
@@ -50,14 +50,14 @@ pub async fn agent_proof(host: &WindowsHost, folder: &Path, record: bool, say: &
 
 /// What each step came to; what does not belong to the network is a dash.
 async fn live(
-    scene: &mut AgentScene,
+    fixture: &mut AgentFixture,
     network: AgentNetwork,
     failures: &mut Vec<String>,
 ) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     for step in STEPS {
         let found = if step.kinds.contains(&network.kind) {
-            step.go(scene).await.unwrap_or_else(|error| {
+            step.go(fixture).await.unwrap_or_else(|error| {
                 failures.push(format!("{}, {}: {error:#}", network.name, step.name));
                 "FAILED".to_owned()
             })

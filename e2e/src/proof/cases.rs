@@ -9,9 +9,9 @@ use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
 use super::expected;
+use super::fixture::{Dsr, Fixture, Network};
 use super::programmed::Programmed;
 use super::run::Run;
-use super::scene::{Dsr, Network, Scene};
 use crate::hns::{Hns, HnsError, Kind, WindowsBuild};
 use crate::windows::{KubeProxy, Release, Rendered};
 
@@ -26,9 +26,9 @@ const RESTART: Duration = Duration::from_secs(5);
 /// Health fails when a change has not been programmed for two periods (`pkg/proxy/healthcheck`).
 const UNHEALTHY: Duration = Duration::from_secs(90);
 
-/// A release in a scene.
+/// A release in a fixture.
 pub struct Ground<'a> {
-    pub scene: &'a Scene,
+    pub fixture: &'a Fixture,
     pub release: &'a Release,
     pub program: &'a Path,
 }
@@ -118,7 +118,7 @@ pub const CASES: &[Case] = &[
 impl Ground<'_> {
     fn run<'b>(&'b self, hns: &'b Hns, rendered: &'b Rendered) -> Run<'b> {
         Run {
-            scene: self.scene,
+            fixture: self.fixture,
             program: self.program,
             hns,
             rendered,
@@ -127,7 +127,7 @@ impl Ground<'_> {
     }
 
     fn programmed(&self, hns: &Hns) -> Programmed {
-        Programmed::read(hns, &self.scene.services)
+        Programmed::read(hns, &self.fixture.services)
     }
 
     async fn programs_all(&self, hns: &Hns, proxy: &mut KubeProxy) -> Result<()> {
@@ -138,8 +138,8 @@ impl Ground<'_> {
 
     /// Started beside others, everything programmed.
     async fn beside(&self, build: WindowsBuild) -> Result<(Hns, KubeProxy)> {
-        let rendered = self.scene.rendered(self.release, Dsr::Auto).await?;
-        let hns = self.scene.hns(build).await?;
+        let rendered = self.fixture.rendered(self.release, Dsr::Auto).await?;
+        let hns = self.fixture.hns(build).await?;
         let mut proxy = self.run(&hns, &rendered).start_beside()?;
         self.programs_all(&hns, &mut proxy).await?;
         Ok((hns, proxy))
@@ -147,12 +147,12 @@ impl Ground<'_> {
 }
 
 async fn rendered_as_is(ground: &Ground<'_>, dsr: Dsr) -> Result<String> {
-    let rendered = ground.scene.rendered(ground.release, dsr).await?;
-    let hns = ground.scene.hns(WindowsBuild::Server2022).await?;
+    let rendered = ground.fixture.rendered(ground.release, dsr).await?;
+    let hns = ground.fixture.hns(WindowsBuild::Server2022).await?;
     let mut proxy = ground.run(&hns, &rendered).start().await?;
     ground.programs_all(&hns, &mut proxy).await?;
     let programmed = ground.programmed(&hns);
-    expected::check(&programmed, ground.scene, dsr)?;
+    expected::check(&programmed, ground.fixture, dsr)?;
     // Up to 1.32 the gate has to be named; from then on nothing may speak of one.
     let speaks = proxy.log().contains("feature gate");
     ensure!(!speaks, "kube-proxy speaks of feature gates:\n{}", proxy.log());
@@ -181,16 +181,16 @@ async fn pod_goes(ground: &Ground<'_>, build: WindowsBuild) -> Result<String> {
     let (hns, mut proxy) = ground.beside(build).await?;
     let before = hns.calls().len();
     let gone = ground
-        .scene
+        .fixture
         .services
-        .without_remote_pod(&ground.scene.stage, SHRINKS)
+        .without_remote_pod(&ground.fixture.test, SHRINKS)
         .await?;
     proxy
         .until("the load balancer follows", STARTED, async || {
             without_remote(ground, &hns, SHRINKS)
         })
         .await?;
-    gone.back(&ground.scene.stage).await?;
+    gone.back(&ground.fixture.test).await?;
     let calls = hns.calls();
     let of = |name: &str| {
         calls[before..]
@@ -229,9 +229,9 @@ async fn hns_stops(ground: &Ground<'_>) -> Result<String> {
     hns.fail("H", HnsError::ServerUnavailable);
     let before = hns.calls().len();
     let gone = ground
-        .scene
+        .fixture
         .services
-        .without_remote_pod(&ground.scene.stage, SHRINKS_UNSEEN)
+        .without_remote_pod(&ground.fixture.test, SHRINKS_UNSEEN)
         .await?;
     proxy
         .until("kube-proxy asks HNS", NEXT_SYNC, async || {
@@ -239,11 +239,11 @@ async fn hns_stops(ground: &Ground<'_>) -> Result<String> {
         })
         .await?;
     tokio::time::sleep(RESTART).await;
-    hns.mend();
+    hns.repair();
     let found = proxy
         .found_within(TWO_SYNCS, async || without_remote(ground, &hns, SHRINKS_UNSEEN))
         .await?;
-    gone.back(&ground.scene.stage).await?;
+    gone.back(&ground.fixture.test).await?;
     let refused = hns
         .calls()
         .iter()
@@ -259,22 +259,22 @@ async fn hns_stops(ground: &Ground<'_>) -> Result<String> {
 
 /// What a reboot of the agent, or a change of the node's address, does to a kube-proxy that runs on.
 async fn network_again(ground: &Ground<'_>) -> Result<String> {
-    let rendered = ground.scene.rendered(ground.release, Dsr::Auto).await?;
-    let hns = ground.scene.hns(WindowsBuild::Server2022).await?;
+    let rendered = ground.fixture.rendered(ground.release, Dsr::Auto).await?;
+    let hns = ground.fixture.hns(WindowsBuild::Server2022).await?;
     let mut proxy = ground.run(&hns, &rendered).start().await?;
     ground.programs_all(&hns, &mut proxy).await?;
     hns.remove_network("Calico")?;
     tokio::time::sleep(NEXT_SYNC).await;
     let silent = KubeProxy::health("/livez").await;
     let gone = ground
-        .scene
+        .fixture
         .services
-        .without_remote_pod(&ground.scene.stage, SHRINKS)
+        .without_remote_pod(&ground.fixture.test, SHRINKS)
         .await?;
     let unhealthy = async || (KubeProxy::health("/livez").await == Some(503)).then_some(());
     let noticed = proxy.found_within(UNHEALTHY, unhealthy).await?;
-    gone.back(&ground.scene.stage).await?;
-    ground.scene.make_network(&hns)?;
+    gone.back(&ground.fixture.test).await?;
+    ground.fixture.make_network(&hns)?;
     let all = async || (ground.programmed(&hns).all.len() >= expected::count()).then_some(());
     let programmed = proxy.found_within(TWO_SYNCS, all).await?;
     Ok(format!(

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
+use super::fixture::{Dsr, ELSEWHERE, Fixture, Network};
 use super::run::Run;
-use super::scene::{Dsr, ELSEWHERE, Network, Scene};
 use crate::hns::{Hns, WindowsBuild};
 use crate::windows::{KubeProxy, Release};
 
@@ -158,16 +158,16 @@ fn gates(all: Vec<String>, gates: Option<&str>) -> Vec<String> {
 }
 
 impl Condition {
-    /// What becomes of a release under this condition, in a scene of the condition's network.
-    pub async fn try_out(&self, scene: &Scene, release: &Release, program: &Path) -> Result<Outcome> {
-        let rendered = scene.rendered(release, Dsr::Auto).await?;
+    /// How a release behaves under this condition, in a fixture of the condition's network.
+    pub async fn try_out(&self, fixture: &Fixture, release: &Release, program: &Path) -> Result<Outcome> {
+        let rendered = fixture.rendered(release, Dsr::Auto).await?;
         let hns = if self.has_network {
-            scene.hns(self.build).await?
+            fixture.hns(self.build).await?
         } else {
             Hns::start(self.build).await?
         };
         let run = Run {
-            scene,
+            fixture,
             program,
             hns: &hns,
             rendered: &rendered,
@@ -179,7 +179,7 @@ impl Condition {
             Err(_) => outcome(run.start_beside()?).await?,
             found => found?,
         };
-        Ok(outcome.of_any_machine(&scene.node_ip.to_string()))
+        Ok(outcome.of_any_machine(&fixture.node_ip.to_string()))
     }
 }
 

@@ -1,9 +1,9 @@
-//! What must be in HNS for the Services of the scene, whatever the minor.
+//! What HNS must hold for the fixture's Services, whatever the minor.
 
 use anyhow::{Result, ensure};
 
+use super::fixture::{Dsr, Fixture, Network, TUNNEL};
 use super::programmed::{Balancer, Programmed};
-use super::scene::{Dsr, Network, Scene, TUNNEL};
 use super::services::CROWD;
 
 /// When a load balancer has the DSR flag.
@@ -54,11 +54,11 @@ pub fn count() -> usize {
     EXPECTED.len()
 }
 
-pub fn check(programmed: &Programmed, scene: &Scene, dsr: Dsr) -> Result<()> {
+pub fn check(programmed: &Programmed, fixture: &Fixture, dsr: Dsr) -> Result<()> {
     ensure!(programmed.all.len() == count(), "in HNS are\n{programmed}");
     for expected in EXPECTED {
         let found = programmed.get(expected.name);
-        let right = found.is_some_and(|found| is_right(found, expected, scene, dsr));
+        let right = found.is_some_and(|found| is_right(found, expected, fixture, dsr));
         ensure!(
             right,
             "{}: {:?}; in HNS are\n{programmed}",
@@ -69,7 +69,7 @@ pub fn check(programmed: &Programmed, scene: &Scene, dsr: Dsr) -> Result<()> {
     Ok(())
 }
 
-fn is_right(found: &Balancer, expected: &Expected, scene: &Scene, dsr: Dsr) -> bool {
+fn is_right(found: &Balancer, expected: &Expected, fixture: &Fixture, dsr: Dsr) -> bool {
     let one = &found.load_balancer;
     let with_dsr = match expected.dsr {
         WithDsr::Flag => dsr == Dsr::Auto,
@@ -78,19 +78,19 @@ fn is_right(found: &Balancer, expected: &Expected, scene: &Scene, dsr: Dsr) -> b
     };
     one.is_dsr() == with_dsr
         && (found.local.len(), found.remote.len()) == (expected.local, expected.remote)
-        && one.source_vip == source_vip(expected, scene)
+        && one.source_vip == source_vip(expected, fixture)
         && one.has_session_affinity() == expected.name.starts_with("session-affinity")
         && one.is_external() != expected.name.ends_with("clusterIP")
 }
 
 /// On an overlay the endpoint's address; where pods are outside of the cluster the node's.
-fn source_vip(expected: &Expected, scene: &Scene) -> String {
+fn source_vip(expected: &Expected, fixture: &Fixture) -> String {
     let outside = ["abroad", "kubernetes"]
         .iter()
         .any(|name| expected.name.starts_with(name));
-    match (scene.network, outside) {
+    match (fixture.network, outside) {
         (Network::Bgp, _) => String::new(),
         (Network::Vxlan, false) => TUNNEL.to_owned(),
-        (Network::Vxlan, true) => scene.node_ip.to_string(),
+        (Network::Vxlan, true) => fixture.node_ip.to_string(),
     }
 }

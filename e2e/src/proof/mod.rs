@@ -9,13 +9,13 @@ mod api_version;
 mod cases;
 mod conditions;
 mod expected;
+mod fixture;
 mod programmed;
 mod run;
-mod scene;
 mod services;
 mod suite;
 
 pub use cases::{CASES, Case};
 pub use conditions::{CONDITIONS, Condition, Outcome, termination_message};
-pub use scene::{NODE, Network, Scene};
+pub use fixture::{Fixture, NODE, Network};
 pub use suite::{Suite, build};

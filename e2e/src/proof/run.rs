@@ -1,16 +1,16 @@
-//! One run of kube-proxy in a scene.
+//! One run of kube-proxy in a fixture.
 
 use std::path::Path;
 
 use anyhow::Result;
 
-use super::scene::Scene;
+use super::fixture::Fixture;
 use crate::hns::Hns;
 use crate::windows::{KubeProxy, Rendered, Start};
 
 /// What is started: usually just what was rendered.
 pub struct Run<'a> {
-    pub scene: &'a Scene,
+    pub fixture: &'a Fixture,
     pub program: &'a Path,
     pub hns: &'a Hns,
     pub rendered: &'a Rendered,
@@ -20,19 +20,19 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     pub async fn start(&self) -> Result<KubeProxy> {
-        let (arguments, logs) = (self.arguments(), self.scene.logs()?);
+        let (arguments, logs) = (self.arguments(), self.fixture.logs()?);
         KubeProxy::start(self.with(&arguments, &logs)).await
     }
 
     /// Beside others: its health cannot be asked.
     pub fn start_beside(&self) -> Result<KubeProxy> {
-        let (arguments, logs) = (self.arguments(), self.scene.logs()?);
+        let (arguments, logs) = (self.arguments(), self.fixture.logs()?);
         KubeProxy::start_beside(&self.with(&arguments, &logs))
     }
 
     fn with<'b>(&'b self, arguments: &'b [String], logs: &'b Path) -> Start<'b> {
         Start {
-            host: &self.scene.host,
+            host: &self.fixture.host,
             program: self.program,
             arguments,
             env: &self.rendered.env,
@@ -42,7 +42,7 @@ impl Run<'_> {
     }
 
     fn arguments(&self) -> Vec<String> {
-        let script = self.scene.start_script(self.rendered, self.hns);
+        let script = self.fixture.start_script(self.rendered, self.hns);
         (self.edit)(self.rendered.command_line(&script))
     }
 }

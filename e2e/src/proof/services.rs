@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::test_cluster::TestCluster;
 
 pub(super) const LOCAL_PODS: [&str; 2] = ["10.244.1.10", "10.244.1.11"];
 pub(super) const REMOTE_BLOCK: &str = "10.244.2.0/24";
@@ -90,11 +90,11 @@ pub(super) struct Gone {
 }
 
 impl Gone {
-    pub(super) async fn back(&self, stage: &Stage) -> Result<()> {
-        self.patch(stage, &self.endpoints).await
+    pub(super) async fn back(&self, test: &TestCluster) -> Result<()> {
+        self.patch(test, &self.endpoints).await
     }
 
-    async fn patch(&self, stage: &Stage, endpoints: &Value) -> Result<()> {
+    async fn patch(&self, test: &TestCluster, endpoints: &Value) -> Result<()> {
         let patch = json!({"endpoints": endpoints}).to_string();
         let words = [
             "patch",
@@ -104,7 +104,7 @@ impl Gone {
             "-p",
             &patch,
         ];
-        stage.cluster.kubectl(&words).await.map(drop)
+        test.cluster.kubectl(&words).await.map(drop)
     }
 }
 
@@ -116,12 +116,11 @@ struct Found {
 }
 
 impl Services {
-    pub async fn create(stage: &Stage) -> Result<Self> {
+    pub async fn create(test: &TestCluster) -> Result<Self> {
         for service in SERVICES {
-            stage.create("services", object(service)).await?;
+            test.create("services", object(service)).await?;
             for (number, slice) in slices(service.name).into_iter().enumerate() {
-                stage
-                    .create("endpointslices", slice_object(service, number, &slice))
+                test.create("endpointslices", slice_object(service, number, &slice))
                     .await?;
             }
             if let Some(address) = service.ingress {
@@ -135,34 +134,34 @@ impl Services {
                     "-p",
                     &status,
                 ];
-                stage.cluster.kubectl(&words).await?;
+                test.cluster.kubectl(&words).await?;
             }
         }
-        Self::read(stage).await
+        Self::read(test).await
     }
 
     /// Takes the pod on the other node away from a Service.
-    pub(super) async fn without_remote_pod(&self, stage: &Stage, service: &str) -> Result<Gone> {
+    pub(super) async fn without_remote_pod(&self, test: &TestCluster, service: &str) -> Result<Gone> {
         let slice = format!("{service}-0");
         let words = ["get", "endpointslice", &slice, "-o", "json"];
         let endpoints =
-            serde_json::from_str::<Value>(&stage.cluster.kubectl(&words).await?)?["endpoints"].take();
+            serde_json::from_str::<Value>(&test.cluster.kubectl(&words).await?)?["endpoints"].take();
         let here = endpoints
             .as_array()
             .context("no endpoints")?
             .iter()
-            .filter(|one| one["nodeName"] == super::scene::NODE);
+            .filter(|one| one["nodeName"] == super::fixture::NODE);
         let gone = Gone {
             slice,
             endpoints: endpoints.clone(),
         };
-        gone.patch(stage, &here.cloned().collect()).await?;
+        gone.patch(test, &here.cloned().collect()).await?;
         Ok(gone)
     }
 
-    async fn read(stage: &Stage) -> Result<Self> {
+    async fn read(test: &TestCluster) -> Result<Self> {
         let listed: Value = serde_json::from_str(
-            &stage
+            &test
                 .cluster
                 .kubectl(&["get", "services", "-A", "-o", "json"])
                 .await?,
@@ -228,7 +227,7 @@ fn slices(service: &str) -> Vec<(u16, Vec<String>)> {
 fn slice_object(service: &Service, number: usize, (port, addresses): &(u16, Vec<String>)) -> Value {
     let endpoints = addresses.iter().map(|address| {
         let here = LOCAL_PODS.contains(&address.as_str());
-        let node = if here { super::scene::NODE } else { "linux-0" };
+        let node = if here { super::fixture::NODE } else { "linux-0" };
         json!({"addresses": [address], "nodeName": node, "conditions": {"ready": true, "serving": true, "terminating": false}})
     });
     json!({

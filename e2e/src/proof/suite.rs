@@ -8,21 +8,23 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::cases::{CASES, Case, Ground};
 use super::conditions::{CONDITIONS, Condition, Outcome};
-use super::scene::{Network, Scene};
+use super::fixture::{Fixture, Network};
 use crate::windows::{Release, WindowsHost};
 
 /// Each waits more than it works.
 const AT_ONCE: usize = 4;
 
 pub struct Suite {
-    vxlan: Scene,
-    bgp: Scene,
+    vxlan: Fixture,
+    bgp: Fixture,
 }
 
 impl Suite {
     pub async fn set(host: &WindowsHost) -> Result<Self> {
-        let (vxlan, bgp) =
-            tokio::try_join!(Scene::set(host, Network::Vxlan), Scene::set(host, Network::Bgp))?;
+        let (vxlan, bgp) = tokio::try_join!(
+            Fixture::start(host, Network::Vxlan),
+            Fixture::start(host, Network::Bgp)
+        )?;
         Ok(Self { vxlan, bgp })
     }
 
@@ -31,7 +33,7 @@ impl Suite {
         tokio::try_join!(self.vxlan.enter(release), self.bgp.enter(release)).map(drop)
     }
 
-    pub fn scene(&self, network: Network) -> &Scene {
+    pub fn fixture(&self, network: Network) -> &Fixture {
         match network {
             Network::Vxlan => &self.vxlan,
             Network::Bgp => &self.bgp,
@@ -40,7 +42,7 @@ impl Suite {
 
     pub async fn ask(&self, release: &Release, program: &Path, case: &Case) -> Result<String> {
         let ground = Ground {
-            scene: self.scene(case.network),
+            fixture: self.fixture(case.network),
             release,
             program,
         };
@@ -63,7 +65,7 @@ impl Suite {
         stream::iter(CONDITIONS)
             .map(async |condition| {
                 let outcome = condition
-                    .try_out(self.scene(condition.network), release, program)
+                    .try_out(self.fixture(condition.network), release, program)
                     .await;
                 let told = || format!("kube-proxy {}, {}", release.version, condition.name);
                 Ok((condition, outcome.with_context(told)?))

@@ -12,7 +12,7 @@ pub type Files = BTreeMap<String, String>;
 pub type ConfigMaps = BTreeMap<(String, String), Files>;
 
 /// What the kubelet knows besides the pod.
-pub struct Surroundings<'a> {
+pub struct PodContext<'a> {
     pub config_maps: &'a ConfigMaps,
     /// ClusterIP of Service `kubernetes`, which every container is told about.
     pub cluster_ip: Option<&'a str>,
@@ -40,13 +40,13 @@ pub enum Unresolved {
 }
 
 /// All containers of a pod, init containers first.
-pub fn resolve(pod: &Pod, surroundings: &Surroundings<'_>) -> Result<Vec<Resolved>, Unresolved> {
+pub fn resolve(pod: &Pod, context: &PodContext<'_>) -> Result<Vec<Resolved>, Unresolved> {
     let Some(spec) = &pod.spec else {
         return Ok(Vec::new());
     };
-    let volumes = volumes(pod, spec, surroundings.config_maps)?;
+    let volumes = volumes(pod, spec, context.config_maps)?;
     all_containers(spec)
-        .map(|container| one(pod, container, &volumes, surroundings))
+        .map(|container| one(pod, container, &volumes, context))
         .collect()
 }
 
@@ -58,9 +58,9 @@ fn one(
     pod: &Pod,
     container: &Container,
     volumes: &BTreeMap<&str, Files>,
-    surroundings: &Surroundings<'_>,
+    context: &PodContext<'_>,
 ) -> Result<Resolved, Unresolved> {
-    let env = environment(pod, container, surroundings).map_err(|message| Unresolved::Container {
+    let env = environment(pod, container, context).map_err(|message| Unresolved::Container {
         name: container.name.clone(),
         message,
     })?;
@@ -101,18 +101,18 @@ fn one(
     })
 }
 
-fn environment(pod: &Pod, container: &Container, surroundings: &Surroundings<'_>) -> Result<Env, String> {
+fn environment(pod: &Pod, container: &Container, context: &PodContext<'_>) -> Result<Env, String> {
     let mut env = Env::new();
     // Every container is told where Service `kubernetes` is, before its own environment: one that is not
     // given the API server's real address therefore has the ClusterIP (`getServiceEnvVarMap`).
-    if let Some(ip) = surroundings.cluster_ip {
+    if let Some(ip) = context.cluster_ip {
         env.insert("KUBERNETES_SERVICE_HOST".to_owned(), ip.to_owned());
         env.insert("KUBERNETES_SERVICE_PORT".to_owned(), "443".to_owned());
     }
     for source in container.env_from.iter().flatten() {
         if let Some(reference) = &source.config_map_ref {
             let prefix = source.prefix.as_deref().unwrap_or_default();
-            match config_map(pod, &reference.name, surroundings.config_maps) {
+            match config_map(pod, &reference.name, context.config_maps) {
                 Some(data) => {
                     env.extend(
                         data.iter()
@@ -125,7 +125,7 @@ fn environment(pod: &Pod, container: &Container, surroundings: &Surroundings<'_>
         }
     }
     for variable in container.env.iter().flatten() {
-        if let Some(value) = value(pod, variable, &env, surroundings)? {
+        if let Some(value) = value(pod, variable, &env, context)? {
             env.insert(variable.name.clone(), value);
         }
     }
@@ -136,17 +136,17 @@ fn value(
     pod: &Pod,
     variable: &EnvVar,
     env: &Env,
-    surroundings: &Surroundings<'_>,
+    context: &PodContext<'_>,
 ) -> Result<Option<String>, String> {
     let Some(source) = &variable.value_from else {
         return Ok(Some(expand(variable.value.as_deref().unwrap_or_default(), env)));
     };
     if let Some(field) = &source.field_ref {
-        return field_value(pod, &field.field_path, surroundings.node_ip).map(Some);
+        return field_value(pod, &field.field_path, context.node_ip).map(Some);
     }
     if let Some(reference) = &source.config_map_key_ref {
         let optional = reference.optional == Some(true);
-        let Some(data) = config_map(pod, &reference.name, surroundings.config_maps) else {
+        let Some(data) = config_map(pod, &reference.name, context.config_maps) else {
             let missing = format!("configmap \"{}\" not found", reference.name);
             return if optional { Ok(None) } else { Err(missing) };
         };

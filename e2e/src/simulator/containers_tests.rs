@@ -11,12 +11,12 @@ fn resolve_with(container: Value, volumes: Value) -> Result<Vec<Resolved>, Unres
         ("ns".to_owned(), "cm".to_owned()),
         Files::from([("key".to_owned(), "value".to_owned())]),
     )]);
-    let surroundings = Surroundings {
+    let context = PodContext {
         config_maps: &config_maps,
         cluster_ip: Some("10.96.0.1"),
         node_ip: "172.20.0.5",
     };
-    resolve(&pod, &surroundings)
+    resolve(&pod, &context)
 }
 
 fn env_of(env: Value) -> Result<Env, Unresolved> {

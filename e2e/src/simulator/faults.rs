@@ -1,4 +1,4 @@
-//! Faults of a node's agents that no configuration explains. What befalls the node itself is in `mishaps`.
+//! Faults of a node's agents that no configuration explains. What befalls the node itself is in `node_faults`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 //! the record (`seen.rs`); here is how a list of gates is read.
 
 use super::failure::{Kind, Verdict, refuse};
-use super::seen::{self, Stage};
+use super::seen::{self, TestCluster};
 
 /// First minor that does not know `WinDSR`: later than any that is recorded (kubernetes/kubernetes#142125).
 const NO_WIN_DSR: u32 = 38;
@@ -16,11 +16,11 @@ pub fn refused(gates: &str, minor: u32) -> Verdict {
         match value {
             _ if gone => error(format!("failed complete: unrecognized feature gate: {name}")),
             // The record has it of one gate.
-            None => seen::ends(minor, "a gate without value", Stage::Flags),
+            None => seen::ends(minor, "a gate without value", TestCluster::Flags),
             Some("true" | "false") => {
                 let condition = format!("{name}={}", value.unwrap_or_default());
                 if seen::is_recorded(&condition) {
-                    seen::ends(minor, &condition, Stage::Flags)
+                    seen::ends(minor, &condition, TestCluster::Flags)
                 } else {
                     Ok(())
                 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::containers::{Env, Resolved};
 use super::failure::{Kind, Verdict, api_endpoint, refuse};
 use super::gates;
-use super::seen::{self, Stage};
+use super::seen::{self, TestCluster};
 
 /// Newest minor whose behaviour is known: what an image without a readable version is taken for.
 const NEWEST_MINOR: u32 = 37;
@@ -136,7 +136,7 @@ fn proxy_mode(input: &ProxyInput<'_>) -> Verdict {
     if ["", "kernelspace"].contains(&flag(input, "proxy-mode")) {
         return Ok(());
     }
-    seen::ends(input.minor, "proxy-mode iptables", Stage::Flags)
+    seen::ends(input.minor, "proxy-mode iptables", TestCluster::Flags)
 }
 
 fn feature_gates(input: &ProxyInput<'_>) -> Verdict {
@@ -179,7 +179,7 @@ fn dsr_gate(input: &ProxyInput<'_>) -> Verdict {
         Some(_) => "WinDSR=false",
     };
     if dsr(input) {
-        seen::ends(input.minor, condition, Stage::Proxier)
+        seen::ends(input.minor, condition, TestCluster::Proxier)
     } else {
         Ok(())
     }
@@ -188,7 +188,7 @@ fn dsr_gate(input: &ProxyInput<'_>) -> Verdict {
 /// `hcn.DsrSupported()`: in HNS from 1903 on, and in 17763 with the update of October 2020 (KB4580390).
 fn dsr_platform(input: &ProxyInput<'_>) -> Verdict {
     if dsr(input) && !dsr_supported(input.kernel) {
-        seen::ends(input.minor, "HNS without DSR", Stage::Proxier)
+        seen::ends(input.minor, "HNS without DSR", TestCluster::Proxier)
     } else {
         Ok(())
     }
@@ -197,7 +197,7 @@ fn dsr_platform(input: &ProxyInput<'_>) -> Verdict {
 fn overlay_gate(input: &ProxyInput<'_>) -> Verdict {
     let off = gates::named(flag(input, "feature-gates"), "WinOverlay") == Some("false");
     if off && network_type(input) == Some(Network::Overlay) {
-        seen::ends(input.minor, "WinOverlay=false", Stage::Proxier)
+        seen::ends(input.minor, "WinOverlay=false", TestCluster::Proxier)
     } else {
         Ok(())
     }
@@ -221,7 +221,7 @@ fn source_vip(input: &ProxyInput<'_>) -> Verdict {
     };
     let overlay = network_type(input) == Some(Network::Overlay);
     if overlay && !given && !added {
-        seen::ends(input.minor, "no source VIP", Stage::Proxier)
+        seen::ends(input.minor, "no source VIP", TestCluster::Proxier)
     } else {
         Ok(())
     }

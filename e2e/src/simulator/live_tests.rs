@@ -281,7 +281,7 @@ async fn a_node_from_nothing_to_ready(form: Form, api: CalicoApi) {
         "windows host rsvd"
     );
 
-    // A fault mended, flags mended, and a running agent that does not mind strictAffinity.
+    // A fault is repaired, flags are repaired, and a running agent ignores strictAffinity.
     live.simulator.clear("windows-1");
     live.until(agents, "windows-1", "Ready").await;
     live.patch(

@@ -20,9 +20,9 @@ mod gates;
 mod hostname_hash;
 pub(crate) mod ipam;
 mod kube_proxy;
-mod mishaps;
 mod network_agent;
 mod node;
+mod node_faults;
 mod pod_status;
 mod rights;
 mod seen;
@@ -37,16 +37,16 @@ use tokio::task::JoinHandle;
 
 pub(crate) use containers::{Env, Files, Resolved, all_containers};
 pub use faults::Fault;
-pub use mishaps::{App, Mend, Mishap, words};
+pub use node_faults::{App, NodeFault, Repair, words};
 
 /// What a pod's containers are given, with these ConfigMaps.
 pub(crate) fn resolve(pod: &Pod, config_maps: &containers::ConfigMaps) -> Result<Vec<containers::Resolved>> {
-    let surroundings = containers::Surroundings {
+    let context = containers::PodContext {
         config_maps,
         cluster_ip: None,
         node_ip: "",
     };
-    containers::resolve(pod, &surroundings).map_err(|why| anyhow!("{why:?}"))
+    containers::resolve(pod, &context).map_err(|why| anyhow!("{why:?}"))
 }
 
 /// Runs until it is dropped.

@@ -11,7 +11,7 @@ use wn_api::calico::CalicoApi;
 
 use super::agent_run;
 use super::cache::{AGENT, Cache, FLANNEL, KUBE_PROXY, KUBE_PROXY_NO_DSR, STATIC_ROUTES};
-use super::containers::{self, Resolved, Surroundings, Unresolved};
+use super::containers::{self, PodContext, Resolved, Unresolved};
 use super::engine::Shared;
 use super::failure::{Failure, Kind};
 use super::faults::{self, Fault};
@@ -203,12 +203,12 @@ pub fn given(
         return Err(told(outcome));
     }
     let cache = shared.cache();
-    let surroundings = Surroundings {
+    let context = PodContext {
         config_maps: &cache.config_maps,
         cluster_ip: cache.cluster_ip.as_deref(),
         node_ip: view.ip.as_deref().unwrap_or_default(),
     };
-    match containers::resolve(pod, &surroundings) {
+    match containers::resolve(pod, &context) {
         Ok(resolved) => {
             let given = Arc::new(resolved);
             view.run.given.insert(uid(pod), Arc::clone(&given));

@@ -6,22 +6,22 @@ use crate::windows::record::{Seen, parse};
 
 const RECORD: &str = include_str!("../../windows/seen.tsv");
 
-/// At which stage a release ended.
+/// Where a release ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Stage {
+pub enum TestCluster {
     /// Its flags, before it asks anybody anything.
     Flags,
     /// HNS.
     Proxier,
 }
 
-/// The end of a release of that minor under a condition, if it ends at that stage. A minor that is not recorded
+/// How a release of that minor ends under a condition, if it ends there. A minor that is not recorded
 /// counts as the nearest older one, and before the first as the first.
 ///
 /// # Panics
 ///
 /// If no minor was ever recorded under the condition: a name that was mistyped must not pass as a release that works.
-pub fn ends(minor: u32, condition: &str, stage: Stage) -> Verdict {
+pub fn ends(minor: u32, condition: &str, test: TestCluster) -> Verdict {
     assert!(
         is_recorded(condition),
         "nothing is recorded of the condition {condition:?}"
@@ -35,7 +35,7 @@ pub fn ends(minor: u32, condition: &str, stage: Stage) -> Verdict {
     let seen = all
         .iter()
         .find(|seen| minor_of(seen) == nearest && seen.condition == condition);
-    let Some(seen) = seen.filter(|seen| seen.outcome == "exits" && stage_of(seen) == stage) else {
+    let Some(seen) = seen.filter(|seen| seen.outcome == "exits" && stage_of(seen) == test) else {
         return Ok(());
     };
     refuse(true, Kind::Exit, termination_message(&seen.message))
@@ -57,11 +57,11 @@ fn minor_of(seen: &Seen) -> Option<u32> {
     seen.version.split('.').nth(1)?.parse().ok()
 }
 
-fn stage_of(seen: &Seen) -> Stage {
+fn stage_of(seen: &Seen) -> TestCluster {
     if seen.message.contains("unable to create proxier") {
-        Stage::Proxier
+        TestCluster::Proxier
     } else {
-        Stage::Flags
+        TestCluster::Flags
     }
 }
 
@@ -84,26 +84,26 @@ mod tests {
     #[test]
     fn each_recorded_minor_ends_without_source_vip() {
         for minor in [29, 32, 33, 37, 38] {
-            let failure = ends(minor, "no source VIP", Stage::Proxier).unwrap_err();
+            let failure = ends(minor, "no source VIP", TestCluster::Proxier).unwrap_err();
             assert!(
                 failure.message.contains("source-vip flag not set"),
                 "{minor}: {}",
                 failure.message
             );
-            assert_eq!(ends(minor, "as rendered, VXLAN", Stage::Proxier), Ok(()));
-            assert_eq!(ends(minor, "no source VIP", Stage::Flags), Ok(()));
+            assert_eq!(ends(minor, "as rendered, VXLAN", TestCluster::Proxier), Ok(()));
+            assert_eq!(ends(minor, "no source VIP", TestCluster::Flags), Ok(()));
         }
     }
 
     #[test]
     #[should_panic(expected = "nothing is recorded of the condition \"no source vip\"")]
     fn an_unknown_condition_is_no_success() {
-        let _ = ends(36, "no source vip", Stage::Proxier);
+        let _ = ends(36, "no source vip", TestCluster::Proxier);
     }
 
     #[test]
     fn a_message_is_the_end_of_a_log() {
-        let failure = ends(36, "an unknown flag", Stage::Flags).unwrap_err();
+        let failure = ends(36, "an unknown flag", TestCluster::Flags).unwrap_err();
         assert!(
             failure
                 .message
@@ -111,7 +111,7 @@ mod tests {
             "{}",
             failure.message
         );
-        let failure = ends(36, "WinDSR=false", Stage::Flags).unwrap_err();
+        let failure = ends(36, "WinDSR=false", TestCluster::Flags).unwrap_err();
         assert!(failure.message.starts_with("I1121"), "{}", failure.message);
     }
 }

@@ -8,7 +8,7 @@ use wn_api::names::kube_proxy as names;
 
 use crate::operator::NAME;
 use crate::simulator::{Env, Files, resolve};
-use crate::stage::Stage;
+use crate::test_cluster::TestCluster;
 
 /// Arguments and environment as the kubelet would pass them on.
 #[derive(Clone, Debug)]
@@ -28,35 +28,34 @@ pub struct StartScript {
 
 impl Rendered {
     /// From the pod of kube-proxy on `node` whose image has this version, waiting for it.
-    pub async fn of(stage: &Stage, node: &str, version: &str) -> Result<Self> {
-        let pods: Api<Pod> = Api::namespaced(stage.client.clone(), NAME);
-        let maps: Api<ConfigMap> = Api::namespaced(stage.client.clone(), NAME);
+    pub async fn of(test: &TestCluster, node: &str, version: &str) -> Result<Self> {
+        let pods: Api<Pod> = Api::namespaced(test.client.clone(), NAME);
+        let maps: Api<ConfigMap> = Api::namespaced(test.client.clone(), NAME);
         let tag = format!(":v{version}-");
-        stage
-            .until(&format!("kube-proxy {version} is rendered"), async || {
-                let found = pods
-                    .list(&ListParams::default())
-                    .await?
-                    .items
-                    .into_iter()
-                    .find(|pod| {
-                        let spec = pod.spec.as_ref();
-                        let here = spec.and_then(|spec| spec.node_name.as_deref()) == Some(node);
-                        let ours = pod
-                            .metadata
-                            .name
-                            .as_deref()
-                            .is_some_and(|name| name.starts_with(names::DAEMON_SET));
-                        let image = spec.and_then(|spec| spec.containers.first()?.image.as_deref());
-                        let leaves = pod.metadata.deletion_timestamp.is_some();
-                        here && ours && !leaves && image.is_some_and(|image| image.contains(&tag))
-                    });
-                match found {
-                    Some(pod) => Self::read(&pod, &maps.get(names::CONFIG_MAP).await?).map(Some),
-                    None => Ok(None),
-                }
-            })
-            .await
+        test.until(&format!("kube-proxy {version} is rendered"), async || {
+            let found = pods
+                .list(&ListParams::default())
+                .await?
+                .items
+                .into_iter()
+                .find(|pod| {
+                    let spec = pod.spec.as_ref();
+                    let here = spec.and_then(|spec| spec.node_name.as_deref()) == Some(node);
+                    let ours = pod
+                        .metadata
+                        .name
+                        .as_deref()
+                        .is_some_and(|name| name.starts_with(names::DAEMON_SET));
+                    let image = spec.and_then(|spec| spec.containers.first()?.image.as_deref());
+                    let leaves = pod.metadata.deletion_timestamp.is_some();
+                    here && ours && !leaves && image.is_some_and(|image| image.contains(&tag))
+                });
+            match found {
+                Some(pod) => Self::read(&pod, &maps.get(names::CONFIG_MAP).await?).map(Some),
+                None => Ok(None),
+            }
+        })
+        .await
     }
 
     fn read(pod: &Pod, script: &ConfigMap) -> Result<Self> {

@@ -10,7 +10,7 @@ use wn_api::names::node_agent as names;
 
 use crate::operator::NAME;
 use crate::simulator::{Env, Resolved, all_containers, resolve};
-use crate::stage::Stage;
+use crate::test_cluster::TestCluster;
 
 /// What the scripts of v3.32's image set besides the pod (`config-hpc.ps1`, `node-service.ps1`,
 /// `felix-service.ps1`): PowerShell does not run here.
@@ -37,23 +37,22 @@ pub struct RenderedAgent {
 
 impl RenderedAgent {
     /// The agent's pod on `node`, once there is one.
-    pub async fn of(stage: &Stage, node: &str) -> Result<Self> {
-        let pods: Api<Pod> = Api::namespaced(stage.client.clone(), NAME);
-        let maps: Api<ConfigMap> = Api::namespaced(stage.client.clone(), NAME);
+    pub async fn of(test: &TestCluster, node: &str) -> Result<Self> {
+        let pods: Api<Pod> = Api::namespaced(test.client.clone(), NAME);
+        let maps: Api<ConfigMap> = Api::namespaced(test.client.clone(), NAME);
         let label = ListParams::default().labels(&format!("k8s-app={}", names::DAEMON_SET));
-        stage
-            .until("the agent's pod is rendered", async || {
-                let found = pods.list(&label).await?.items.into_iter().find(|pod| {
-                    let here = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
-                    here == Some(node) && pod.metadata.deletion_timestamp.is_none()
-                });
-                let Some(pod) = found else { return Ok(None) };
-                let all = maps.list(&ListParams::default()).await?.items.into_iter();
-                let maps = all.map(|map| ((NAME.to_owned(), map.name_any()), map.data.unwrap_or_default()));
-                let containers = resolve(&pod, &maps.collect())?;
-                Ok(Some(Self { pod, containers }))
-            })
-            .await
+        test.until("the agent's pod is rendered", async || {
+            let found = pods.list(&label).await?.items.into_iter().find(|pod| {
+                let here = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
+                here == Some(node) && pod.metadata.deletion_timestamp.is_none()
+            });
+            let Some(pod) = found else { return Ok(None) };
+            let all = maps.list(&ListParams::default()).await?.items.into_iter();
+            let maps = all.map(|map| ((NAME.to_owned(), map.name_any()), map.data.unwrap_or_default()));
+            let containers = resolve(&pod, &maps.collect())?;
+            Ok(Some(Self { pod, containers }))
+        })
+        .await
     }
 
     /// Environment of a container, without what its script adds; `None` where there is no such container.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use wn_api::names;
 use wn_e2e::control_plane::{ClusterOptions, paths};
 use wn_e2e::objects;
-use wn_e2e::stage::{Stage, condition};
+use wn_e2e::test_cluster::{TestCluster, condition};
 
 /// Shared with the pure test of the operator's part.
 const TABLE: &str = "operator/plan/tests/data/bad-input.yaml";
@@ -60,7 +60,7 @@ fn table() -> Result<Vec<Case>> {
 }
 
 /// As `kubectl create` does, which asks for unknown fields to be refused.
-async fn create(stage: &Stage, case: &Case) -> kube::Result<Value> {
+async fn create(test: &TestCluster, case: &Case) -> kube::Result<Value> {
     let path = format!(
         "/apis/{}/{}/windowsnodeconfigs?fieldValidation=Strict",
         names::GROUP,
@@ -70,8 +70,7 @@ async fn create(stage: &Stage, case: &Case) -> kube::Result<Value> {
     let request = http::Request::post(path)
         .header("content-type", "application/json")
         .body(body);
-    stage
-        .client
+    test.client
         .request(request.map_err(kube::Error::HttpError)?)
         .await
 }
@@ -89,13 +88,13 @@ async fn bad_input_is_refused_and_changes_nothing() -> Result<()> {
     let cases = table()?;
     let refused = cases.iter().filter(|c| c.refused_by.is_some()).count();
     ensure!(refused >= 60, "only {refused} cases");
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    let configs = objects::configs(&stage.client);
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    let configs = objects::configs(&test.client);
     let mut wrong = Vec::new();
 
     // Nothing is stored, so the operator has nothing to look at: these need no order.
     for case in cases.iter().filter(|c| c.refused_by == Some(Who::ApiServer)) {
-        match create(&stage, case).await {
+        match create(&test, case).await {
             Err(kube::Error::Api(status)) if status.message.contains(case.contains()) => {}
             Err(kube::Error::Api(status)) => wrong.push(format!(
                 "{}: {:?} says {}",
@@ -106,16 +105,16 @@ async fn bad_input_is_refused_and_changes_nothing() -> Result<()> {
             Err(error) => bail!("{}: {error}", case.name),
             Ok(_) => {
                 wrong.push(format!("{}: stored", case.name));
-                stage.delete_and_wait().await?;
+                test.delete_and_wait().await?;
             }
         }
     }
     ensure!(
-        stage.writes_since(Timestamp::MIN)?.is_empty(),
+        test.writes_since(Timestamp::MIN)?.is_empty(),
         "the operator wrote without a config"
     );
 
-    let before = stage.calico_specs().await?;
+    let before = test.calico_specs().await?;
     let began = Timestamp::now();
     for case in cases.iter().filter(|c| c.refused_by == Some(Who::Operator)) {
         if let Err(error) = apply(&configs, case).await {
@@ -124,7 +123,7 @@ async fn bad_input_is_refused_and_changes_nothing() -> Result<()> {
         }
         match tokio::time::timeout(
             Duration::from_secs(20),
-            stage.condition("Stalled", "True", "InvalidSpec"),
+            test.condition("Stalled", "True", "InvalidSpec"),
         )
         .await
         {
@@ -137,7 +136,7 @@ async fn bad_input_is_refused_and_changes_nothing() -> Result<()> {
                         case.contains()
                     ));
                 }
-                let config = stage.config().await?;
+                let config = test.config().await?;
                 let ready = condition(&config, "Ready").cloned().unwrap_or_default();
                 ensure!(
                     ready["status"] == "False" && ready["reason"] == "InvalidSpec",
@@ -149,7 +148,7 @@ async fn bad_input_is_refused_and_changes_nothing() -> Result<()> {
         }
     }
     let ours = |w: &wn_e2e::control_plane::AuditEvent| w.subresource == "status" || w.resource == "events";
-    let written: Vec<_> = stage
+    let written: Vec<_> = test
         .writes_since(began)?
         .into_iter()
         .filter(|w| !ours(w))
@@ -159,8 +158,8 @@ async fn bad_input_is_refused_and_changes_nothing() -> Result<()> {
             .iter()
             .map(|w| format!("written: {} {}/{}", w.verb, w.resource, w.name)),
     );
-    ensure!(stage.calico_specs().await? == before, "Calico was changed");
-    let event = stage.event("InvalidSpec", "").await?;
+    ensure!(test.calico_specs().await? == before, "Calico was changed");
+    let event = test.event("InvalidSpec", "").await?;
     ensure!(event.contains("spec."), "{event}");
 
     // What is close to a refusal and fine: Observe, so that the next one finds the cluster as it was.
@@ -169,12 +168,12 @@ async fn bad_input_is_refused_and_changes_nothing() -> Result<()> {
             wrong.push(format!("{}: {error}", case.name));
             continue;
         }
-        let accepted = stage.condition("InputsDiscovered", "True", "AsExpected");
+        let accepted = test.condition("InputsDiscovered", "True", "AsExpected");
         if tokio::time::timeout(Duration::from_secs(20), accepted)
             .await
             .is_err()
         {
-            let config = stage.config().await?;
+            let config = test.config().await?;
             wrong.push(format!("{}: {:?}", case.name, condition(&config, "Stalled")));
         }
     }

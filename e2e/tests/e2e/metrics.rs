@@ -14,7 +14,7 @@ use wn_e2e::control_plane::{AuditEvent, ClusterOptions, paths};
 use wn_e2e::objects::{self, text};
 use wn_e2e::operator::{NAME, USER};
 use wn_e2e::simulator::Fault;
-use wn_e2e::stage::{SINGLETON, Stage, minimal};
+use wn_e2e::test_cluster::{SINGLETON, TestCluster, minimal};
 
 const PREFIX: &str = "windows_node_operator_";
 /// Where the chart asks for metrics.
@@ -55,8 +55,8 @@ impl Scrape {
     }
 }
 
-async fn scrape(stage: &Stage) -> Result<Scrape> {
-    let operator = stage.operator.as_ref().context("no operator")?;
+async fn scrape(test: &TestCluster) -> Result<Scrape> {
+    let operator = test.operator.as_ref().context("no operator")?;
     let text = operator.get("/metrics").await?;
     ensure!(text.ends_with("# EOF\n"), "the end is missing: {text}");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -82,19 +82,18 @@ fn sample(line: &str) -> Result<Sample> {
     })
 }
 
-async fn until(stage: &Stage, name: &str, labels: &[(&str, &str)], wanted: f64) -> Result<()> {
-    stage
-        .until(&format!("{name} {labels:?} is {wanted}"), async || {
-            Ok((scrape(stage).await?.get(name, labels) == Some(wanted)).then_some(()))
-        })
-        .await
+async fn until(test: &TestCluster, name: &str, labels: &[(&str, &str)], wanted: f64) -> Result<()> {
+    test.until(&format!("{name} {labels:?} is {wanted}"), async || {
+        Ok((scrape(test).await?.get(name, labels) == Some(wanted)).then_some(()))
+    })
+    .await
 }
 
 /// Repairs of a field of Calico and of a DaemonSet, each counted once.
-async fn repair(stage: &Stage) -> Result<()> {
+async fn repair(test: &TestCluster) -> Result<()> {
     let field = [("kind", "IPAMConfiguration"), ("field", "strictAffinity")];
     let set = [("kind", "DaemonSet"), ("field", "object")];
-    let before = scrape(stage).await?;
+    let before = scrape(test).await?;
     for labels in [field, set] {
         // From zero, or the first repair would be no increase; and the first write is no repair.
         assert_eq!(
@@ -104,15 +103,14 @@ async fn repair(stage: &Stage) -> Result<()> {
         );
     }
     let spec = json!({ "strictAffinity": false });
-    stage
-        .edit(ConfigKind::IpamConfiguration, SINGLETON, spec, "kubectl-edit")
+    test.edit(ConfigKind::IpamConfiguration, SINGLETON, spec, "kubectl-edit")
         .await?;
-    until(stage, "drift_repairs_total", &field, 1.0).await?;
+    until(test, "drift_repairs_total", &field, 1.0).await?;
     let name = node_agent::DAEMON_SET;
-    let object = stage.daemon_set(name).await?;
+    let object = test.daemon_set(name).await?;
     let container = text(&object, "/spec/template/spec/containers/0/name").to_owned();
-    stage.set_image(name, &container, "example.com/evil:1").await?;
-    until(stage, "drift_repairs_total", &set, 1.0).await
+    test.set_image(name, &container, "example.com/evil:1").await?;
+    until(test, "drift_repairs_total", &set, 1.0).await
 }
 
 /// Of each metric its labels: a new one is a promise to those who write queries.
@@ -175,13 +173,11 @@ fn names_and_labels(scrape: &Scrape) {
 }
 
 /// Labels that grow with the cluster would cost whoever stores them.
-async fn no_names_of_the_cluster(stage: &Stage, scrape: &Scrape) -> Result<()> {
-    let nodes: Api<DynamicObject> = Api::all_with(
-        stage.client.clone(),
-        &objects::resource("", "v1", "Node", "nodes"),
-    );
+async fn no_names_of_the_cluster(test: &TestCluster, scrape: &Scrape) -> Result<()> {
+    let nodes: Api<DynamicObject> =
+        Api::all_with(test.client.clone(), &objects::resource("", "v1", "Node", "nodes"));
     let mut names = Vec::new();
-    for api in [nodes, stage.calico(ConfigKind::IpPool)] {
+    for api in [nodes, test.calico(ConfigKind::IpPool)] {
         let listed = objects::list(&api).await?;
         ensure!(!listed.is_empty(), "nothing to look for");
         names.extend(listed.iter().map(|o| text(o, "/metadata/name").to_owned()));
@@ -196,10 +192,10 @@ async fn no_names_of_the_cluster(stage: &Stage, scrape: &Scrape) -> Result<()> {
 }
 
 /// The API server counted, too.
-async fn agrees_with_the_audit_log(stage: &Stage) -> Result<()> {
-    stage.quiet().await?;
-    let scrape = scrape(stage).await?;
-    let log = stage.cluster.audit_log()?;
+async fn agrees_with_the_audit_log(test: &TestCluster) -> Result<()> {
+    test.quiet().await?;
+    let scrape = scrape(test).await?;
+    let log = test.cluster.audit_log()?;
     let writes = log.writes_by(USER);
     let count = |which: &dyn Fn(&AuditEvent) -> bool| writes.iter().filter(|w| which(w)).count() as f64;
     for (metric, resource) in [
@@ -225,7 +221,7 @@ async fn agrees_with_the_audit_log(stage: &Stage) -> Result<()> {
 }
 
 /// One series a condition is 1, those of the status.
-async fn conditions_are_those_of_the_status(stage: &Stage, scrape: &Scrape) -> Result<()> {
+async fn conditions_are_those_of_the_status(test: &TestCluster, scrape: &Scrape) -> Result<()> {
     let shown = |value: f64| -> BTreeSet<[&str; 3]> {
         let of = scrape
             .0
@@ -234,7 +230,7 @@ async fn conditions_are_those_of_the_status(stage: &Stage, scrape: &Scrape) -> R
         of.map(|s| ["type", "status", "reason"].map(|label| s.labels.get(label).map_or("", String::as_str)))
             .collect()
     };
-    let config = stage.config().await?;
+    let config = test.config().await?;
     let stored = config.pointer("/status/conditions").and_then(Value::as_array);
     let stored: BTreeSet<[&str; 3]> = stored
         .into_iter()
@@ -335,27 +331,27 @@ async fn metrics_say_what_was_done() -> Result<()> {
         windows_nodes: 2,
         ..ClusterOptions::default()
     };
-    let stage = Stage::play(options).await?;
-    stage.simulator.inject("windows-1", Fault::AgentImagePull);
-    stage.apply(minimal("CalicoVXLAN")).await?;
+    let test = TestCluster::with_operator(options).await?;
+    test.simulator.inject("windows-1", Fault::AgentImagePull);
+    test.apply(minimal("CalicoVXLAN")).await?;
     let pull = [("reason", NodeReason::AgentImagePullFailed.as_str())];
-    until(&stage, "nodes", &[("state", "Ready")], 1.0).await?;
-    until(&stage, "nodes", &[("state", "Failing")], 1.0).await?;
-    until(&stage, "nodes_by_reason", &pull, 1.0).await?;
-    stage.quiet().await?;
-    repair(&stage).await?;
+    until(&test, "nodes", &[("state", "Ready")], 1.0).await?;
+    until(&test, "nodes", &[("state", "Failing")], 1.0).await?;
+    until(&test, "nodes_by_reason", &pull, 1.0).await?;
+    test.quiet().await?;
+    repair(&test).await?;
 
-    stage.simulator.clear("windows-1");
-    until(&stage, "nodes", &[("state", "Ready")], 2.0).await?;
+    test.simulator.clear("windows-1");
+    until(&test, "nodes", &[("state", "Ready")], 2.0).await?;
     // Zero, not gone: who looks at the series sees that it is over.
-    until(&stage, "nodes_by_reason", &pull, 0.0).await?;
-    stage.ready().await?;
-    agrees_with_the_audit_log(&stage).await?;
+    until(&test, "nodes_by_reason", &pull, 0.0).await?;
+    test.ready().await?;
+    agrees_with_the_audit_log(&test).await?;
 
-    let scrape = scrape(&stage).await?;
+    let scrape = scrape(&test).await?;
     names_and_labels(&scrape);
-    conditions_are_those_of_the_status(&stage, &scrape).await?;
-    no_names_of_the_cluster(&stage, &scrape).await?;
+    conditions_are_those_of_the_status(&test, &scrape).await?;
+    no_names_of_the_cluster(&test, &scrape).await?;
     watches_are_heard_of(&scrape)?;
     every_query_asks_for_something(&scrape)
 }

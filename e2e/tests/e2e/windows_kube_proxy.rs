@@ -7,7 +7,7 @@ use wn_api::names::NODE_CONDITION;
 use wn_e2e::objects::text;
 use wn_e2e::proof::{CASES, Condition, NODE, Network, Outcome, Suite, build, termination_message};
 use wn_e2e::simulator::Fault;
-use wn_e2e::stage::Stage;
+use wn_e2e::test_cluster::TestCluster;
 use wn_e2e::windows::record::{Record, Seen};
 use wn_e2e::windows::{Release, WindowsHost};
 
@@ -28,7 +28,7 @@ async fn kube_proxy_does_what_we_say_it_does() -> Result<()> {
         }
         let outcomes = suite.conditions(&release, &program).await?;
         as_recorded(&release, &outcomes)?;
-        verdicts(&suite.scene(Network::Vxlan).stage, &outcomes)
+        verdicts(&suite.fixture(Network::Vxlan).test, &outcomes)
             .await
             .with_context(|| format!("kube-proxy {}", release.version))?;
     }
@@ -50,36 +50,36 @@ fn as_recorded(release: &Release, outcomes: &[(&Condition, Outcome)]) -> Result<
 }
 
 /// What the operator says of a node whose kube-proxy ended so, by what the kubelet has of its log.
-async fn verdicts(stage: &Stage, outcomes: &[(&Condition, Outcome)]) -> Result<()> {
+async fn verdicts(test: &TestCluster, outcomes: &[(&Condition, Outcome)]) -> Result<()> {
     for (condition, outcome) in outcomes {
         let Outcome::Exits { words, log } = outcome else {
             continue;
         };
         // A fault is a constant everywhere else.
         let message: &'static str = termination_message(log).leak();
-        stage.simulator.clear(NODE);
+        test.simulator.clear(NODE);
         // The condition before may have had the same reason.
-        recovered(stage)
+        recovered(test)
             .await
             .with_context(|| format!("before {}", condition.name))?;
-        stage.simulator.inject(NODE, Fault::KubeProxyCrash(message));
+        test.simulator.inject(NODE, Fault::KubeProxyCrash(message));
         let why = words
             .trim_start_matches("command failed: ")
             .chars()
             // As much as tells one feature gate from another, and without addresses of this machine.
             .take(80)
             .collect::<String>();
-        said(stage, condition.reason, &why)
+        said(test, condition.reason, &why)
             .await
             .with_context(|| format!("{}: {message}", condition.name))?;
     }
-    stage.simulator.clear(NODE);
+    test.simulator.clear(NODE);
     Ok(())
 }
 
 /// Reason and message of our condition on the node.
-async fn told(stage: &Stage) -> Result<(String, String)> {
-    let node = stage.node(NODE).await?;
+async fn told(test: &TestCluster) -> Result<(String, String)> {
+    let node = test.node(NODE).await?;
     let conditions = node.pointer("/status/conditions").and_then(|all| all.as_array());
     let ours = conditions
         .into_iter()
@@ -90,23 +90,21 @@ async fn told(stage: &Stage) -> Result<(String, String)> {
 }
 
 /// Waits until the node's condition speaks of no end of kube-proxy.
-async fn recovered(stage: &Stage) -> Result<()> {
-    stage
-        .until(&format!("kube-proxy of {NODE} runs again"), async || {
-            let (reason, message) = told(stage).await?;
-            let ended = message.contains("kube-proxy ends again and again");
-            Ok((!reason.is_empty() && !ended).then_some(()))
-        })
-        .await
+async fn recovered(test: &TestCluster) -> Result<()> {
+    test.until(&format!("kube-proxy of {NODE} runs again"), async || {
+        let (reason, message) = told(test).await?;
+        let ended = message.contains("kube-proxy ends again and again");
+        Ok((!reason.is_empty() && !ended).then_some(()))
+    })
+    .await
 }
 
-async fn said(stage: &Stage, reason: &str, why: &str) -> Result<()> {
-    stage
-        .until(&format!("{NODE} is {reason}: {why}"), async || {
-            let (found, message) = told(stage).await?;
-            // klog quotes the error, and the quotes in it.
-            let message = message.replace("\\\"", "\"");
-            Ok((found == reason && message.contains(why)).then_some(()))
-        })
-        .await
+async fn said(test: &TestCluster, reason: &str, why: &str) -> Result<()> {
+    test.until(&format!("{NODE} is {reason}: {why}"), async || {
+        let (found, message) = told(test).await?;
+        // klog quotes the error, and the quotes in it.
+        let message = message.replace("\\\"", "\"");
+        Ok((found == reason && message.contains(why)).then_some(()))
+    })
+    .await
 }

@@ -50,7 +50,7 @@ pub struct Finding {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// What to do.
-    pub mend: &'static str,
+    pub fix: &'static str,
     /// How we know.
     pub source: &'static str,
     /// Pods that it is about.
@@ -159,7 +159,7 @@ fn finding(evaluation: &Evaluation, cause: &Cause<'_>, effect: &Effect<'_>) -> F
         field: Some(words::field(cause)),
         message: words::message(cause, effect.open, effect.closed, effect.cuts_off),
         flow,
-        mend: entry.mend,
+        fix: entry.fix,
         source: entry.source,
         pods: effect.pods.iter().cloned().collect(),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{acls, lint, told};
+use crate::commands::{acls, exit_code, lint};
 
 #[derive(Parser)]
 #[command(name = "windows-node-operator", version, about)]
@@ -73,8 +73,8 @@ pub fn main() -> anyhow::Result<ExitCode> {
             runtime()?.block_on(crate::run::run(settings))?;
         }
         Command::Crd => print_crd()?,
-        Command::Acls(arguments) => return Ok(told(acls::run(&arguments))),
-        Command::Lint(arguments) => return Ok(told(lint::run(&arguments))),
+        Command::Acls(arguments) => return Ok(exit_code(acls::run(&arguments))),
+        Command::Lint(arguments) => return Ok(exit_code(lint::run(&arguments))),
         Command::Uninstall { timeout } => {
             crate::telemetry::init("info", LogFormat::Text)?;
             runtime()?.block_on(async {

@@ -13,7 +13,7 @@ use super::{milliseconds, quantile};
 use crate::control_plane::{AuditEvent, AuditLog, ClusterOptions};
 use crate::objects;
 use crate::operator::USER;
-use crate::stage::{SINGLETON, Stage, minimal};
+use crate::test_cluster::{SINGLETON, TestCluster, minimal};
 
 const WINDOWS_NODES: usize = 20;
 const ROUNDS: usize = 50;
@@ -26,7 +26,7 @@ pub async fn bench(say: &dyn Fn(&str)) -> Result<()> {
         windows_nodes: WINDOWS_NODES,
         ..ClusterOptions::default()
     };
-    let mut stage = Stage::play(options).await?;
+    let mut test = TestCluster::with_operator(options).await?;
     say(&format!(
         "{WINDOWS_NODES} Windows nodes; {ROUNDS} rounds of each repair, {FRESH_ROUNDS} of a fresh config"
     ));
@@ -34,22 +34,22 @@ pub async fn bench(say: &dyn Fn(&str)) -> Result<()> {
         &mut figures,
         "CR applied → both DaemonSets exist",
         "≤ 150 ms median",
-        fresh(&stage).await?,
+        fresh(&test).await?,
     );
-    stage.ready().await?;
+    test.ready().await?;
     latency(
         &mut figures,
         "strictAffinity edited → repaired",
         "≤ 50 ms median",
-        strict_affinity(&stage).await?,
+        strict_affinity(&test).await?,
     );
     latency(
         &mut figures,
         "DaemonSet image edited → repaired",
         "≤ 50 ms median",
-        image(&stage).await?,
+        image(&test).await?,
     );
-    idle(&mut stage, &mut figures).await?;
+    idle(&mut test, &mut figures).await?;
     table::print(&[("MEASURED".to_owned(), figures)], say);
     Ok(())
 }
@@ -89,8 +89,8 @@ fn first<'a>(
 
 /// For each round, the time from the edit to the operator's answer. Read once, after all rounds: the log
 /// is large, and reading it would slow down what is measured.
-fn answers(stage: &Stage, rounds: &[Timestamp], resource: &str, name: &str) -> Result<Vec<f64>> {
-    let log = stage.cluster.audit_log()?;
+fn answers(test: &TestCluster, rounds: &[Timestamp], resource: &str, name: &str) -> Result<Vec<f64>> {
+    let log = test.cluster.audit_log()?;
     let answer = |since: &Timestamp| {
         let edit = first(&log, *since, false, resource, name)?;
         Ok(between(
@@ -101,18 +101,18 @@ fn answers(stage: &Stage, rounds: &[Timestamp], resource: &str, name: &str) -> R
     rounds.iter().map(answer).collect()
 }
 
-async fn fresh(stage: &Stage) -> Result<Vec<f64>> {
+async fn fresh(test: &TestCluster) -> Result<Vec<f64>> {
     let names = [names::node_agent::DAEMON_SET, names::kube_proxy::DAEMON_SET];
     let mut rounds = Vec::new();
     for _ in 0..FRESH_ROUNDS {
         rounds.push(Timestamp::now());
-        stage.apply(minimal("CalicoVXLAN")).await?;
-        stage.ready().await?;
-        stage.delete_and_wait().await?;
-        stage.pods_gone().await?;
+        test.apply(minimal("CalicoVXLAN")).await?;
+        test.ready().await?;
+        test.delete_and_wait().await?;
+        test.pods_gone().await?;
     }
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    let log = stage.cluster.audit_log()?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    let log = test.cluster.audit_log()?;
     let took = |since: &Timestamp| {
         let config = first(&log, *since, false, "windowsnodeconfigs", names::SINGLETON)?;
         let made =
@@ -124,58 +124,53 @@ async fn fresh(stage: &Stage) -> Result<Vec<f64>> {
 }
 
 /// A changed CR starts the count of contests again; this field changes nothing else.
-async fn count_contests_anew(stage: &Stage, round: usize) -> Result<()> {
+async fn count_contests_anew(test: &TestCluster, round: usize) -> Result<()> {
     let policy = if round.is_multiple_of(2) {
         "Retain"
     } else {
         "Restore"
     };
-    stage
-        .apply(json!({"network": {"type": "CalicoVXLAN"}, "deletionPolicy": policy}))
+    test.apply(json!({"network": {"type": "CalicoVXLAN"}, "deletionPolicy": policy}))
         .await?;
-    stage.ready().await
+    test.ready().await
 }
 
-async fn strict_affinity(stage: &Stage) -> Result<Vec<f64>> {
+async fn strict_affinity(test: &TestCluster) -> Result<Vec<f64>> {
     const FIELD: &str = "strictAffinity";
     let kind = ConfigKind::IpamConfiguration;
-    let (_, plural) = objects::served(stage.form, kind);
+    let (_, plural) = objects::served(test.form, kind);
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
-        count_contests_anew(stage, round).await?;
+        count_contests_anew(test, round).await?;
         rounds.push(Timestamp::now());
-        stage
-            .edit(kind, SINGLETON, json!({ FIELD: false }), "kubectl-edit")
+        test.edit(kind, SINGLETON, json!({ FIELD: false }), "kubectl-edit")
             .await?;
-        stage.field(kind, SINGLETON, FIELD, json!(true)).await?;
+        test.field(kind, SINGLETON, FIELD, json!(true)).await?;
     }
-    answers(stage, &rounds, plural, SINGLETON)
+    answers(test, &rounds, plural, SINGLETON)
 }
 
-async fn image(stage: &Stage) -> Result<Vec<f64>> {
+async fn image(test: &TestCluster) -> Result<Vec<f64>> {
     let name = names::kube_proxy::DAEMON_SET;
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
-        count_contests_anew(stage, round).await?;
+        count_contests_anew(test, round).await?;
         rounds.push(Timestamp::now());
         let image = format!("example.com/other:{round}");
-        stage
-            .set_image(name, names::kube_proxy::CONTAINER, &image)
-            .await?;
-        stage
-            .until("the image is put right", async || {
-                Ok((stage.image(name).await? != image).then_some(()))
-            })
-            .await?;
+        test.set_image(name, names::kube_proxy::CONTAINER, &image).await?;
+        test.until("the image is put right", async || {
+            Ok((test.image(name).await? != image).then_some(()))
+        })
+        .await?;
     }
-    stage.ready().await?;
-    answers(stage, &rounds, "daemonsets", name)
+    test.ready().await?;
+    answers(test, &rounds, "daemonsets", name)
 }
 
-async fn idle(stage: &mut Stage, figures: &mut Figures) -> Result<()> {
-    let since = stage.quiet().await?;
+async fn idle(test: &mut TestCluster, figures: &mut Figures) -> Result<()> {
+    let since = test.quiet().await?;
     tokio::time::sleep(IDLE).await;
-    let requests: Vec<_> = stage
+    let requests: Vec<_> = test
         .cluster
         .audit_log()?
         .since(since)
@@ -188,7 +183,7 @@ async fn idle(stage: &mut Stage, figures: &mut Figures) -> Result<()> {
         .iter()
         .filter(|e| e.is_election() && e.is_write())
         .count();
-    let operator = stage.operator.as_ref().context("the operator does not run")?;
+    let operator = test.operator.as_ref().context("the operator does not run")?;
     figures.value(
         "RSS, idle",
         "≤ 15 MB",

@@ -1,7 +1,7 @@
 //! `lab demo`: the operator's main job, watched from the outside by what the API server shows.
 
 mod live;
-mod mishaps;
+mod node_faults;
 mod table;
 
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ pub async fn demo(options: &LabOptions, hold: bool, say: &dyn Fn(&str)) -> Resul
         let nodes = ["windows-0".to_owned(), format!("windows-{last}")];
         ready = tokio::time::timeout(
             READY_LIMIT,
-            mishaps::act(&cluster, &simulator, &nodes, &mut live, say),
+            node_faults::act(&cluster, &simulator, &nodes, &mut live, say),
         )
         .await;
     }

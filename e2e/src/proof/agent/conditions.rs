@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::scene::AgentScene;
+use super::fixture::AgentFixture;
 use super::steps::{STARTUP, words};
 use crate::hns::{Hns, HnsError, WindowsBuild};
 use crate::simulator::Env;
@@ -54,22 +54,22 @@ fn set(env: &mut Env, name: &str, value: &str) {
 
 impl StartCondition {
     /// How startup ended, and what it said.
-    pub async fn try_out(&self, scene: &AgentScene) -> Result<(String, String)> {
-        let mut env = scene.rendered.scripted_env("node")?;
+    pub async fn try_out(&self, fixture: &AgentFixture) -> Result<(String, String)> {
+        let mut env = fixture.rendered.scripted_env("node")?;
         (self.edit)(&mut env);
         let hns = match self.hns {
             HnsState::NoAdapter => Hns::start(WindowsBuild::Server2022).await?,
-            _ => Hns::on_adapter(WindowsBuild::Server2022, scene.node_ip).await?,
+            _ => Hns::on_adapter(WindowsBuild::Server2022, fixture.node_ip).await?,
         };
         if self.hns == HnsState::Stopped {
             hns.fail("H", HnsError::ServerUnavailable);
         }
-        let ended = scene.sandbox.run(&words(&STARTUP), &env, hns.port()).await?;
+        let ended = fixture.sandbox.run(&words(&STARTUP), &env, hns.port()).await?;
         let code = ended
             .code
             .map_or("killed".to_owned(), |code| format!("exit {code}"));
         let said = last_words(&format!("{}{}", ended.output, ended.errors));
-        Ok((code, said.replace(&scene.node_ip.to_string(), "<InternalIP>")))
+        Ok((code, said.replace(&fixture.node_ip.to_string(), "<InternalIP>")))
     }
 }
 

@@ -5,11 +5,11 @@
 //! ServiceAccounts on the API server; what it did is read from the API server, from HNS, its exit and its log.
 
 mod conditions;
+mod fixture;
 mod network;
-mod scene;
 mod steps;
 
 pub use conditions::{CONDITIONS, StartCondition};
+pub use fixture::AgentFixture;
 pub use network::{ALL as NETWORKS, AgentNetwork};
-pub use scene::AgentScene;
 pub use steps::STEPS;

@@ -7,8 +7,8 @@ use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use serde_json::{Value, json};
 
+use super::fixture::{AgentFixture, NEIGHBOUR, NODE};
 use super::network::Kind;
-use super::scene::{AgentScene, NEIGHBOUR, NODE};
 use crate::hns::{Acl, Endpoint};
 use crate::objects::text;
 
@@ -44,13 +44,13 @@ pub struct Step {
     pub kinds: &'static [Kind],
     /// What must come out, where that is the same on every network.
     pub goal: &'static str,
-    go: for<'a> fn(&'a mut AgentScene) -> LocalBoxFuture<'a, Result<String>>,
+    go: for<'a> fn(&'a mut AgentFixture) -> LocalBoxFuture<'a, Result<String>>,
 }
 
 impl Step {
     /// What was found; an error where it is not what it must be.
-    pub async fn go(&self, scene: &mut AgentScene) -> Result<String> {
-        let found = (self.go)(scene).await?;
+    pub async fn go(&self, fixture: &mut AgentFixture) -> Result<String> {
+        let found = (self.go)(fixture).await?;
         ensure!(
             self.goal.is_empty() || found == self.goal,
             "{found}, not {}",
@@ -68,61 +68,61 @@ pub const STEPS: &[Step] = &[
         name: "installer",
         kinds: CALICOS,
         goal: "CNI configuration and kubeconfig",
-        go: |scene| installer(scene).boxed_local(),
+        go: |fixture| installer(fixture).boxed_local(),
     },
     Step {
         name: "startup",
         kinds: EVERY,
         goal: "",
-        go: |scene| startup(scene).boxed_local(),
+        go: |fixture| startup(fixture).boxed_local(),
     },
     Step {
         name: "token refresher",
         kinds: CALICOS,
         goal: "a new token",
-        go: |scene| token_refresher(scene).boxed_local(),
+        go: |fixture| token_refresher(fixture).boxed_local(),
     },
     Step {
         name: "Felix",
         kinds: EVERY,
         goal: "ready",
-        go: |scene| felix(scene).boxed_local(),
+        go: |fixture| felix(fixture).boxed_local(),
     },
     Step {
         name: "CNI ADD",
         kinds: CALICOS,
         goal: "an attached endpoint in the node's block",
-        go: |scene| cni_add(scene).boxed_local(),
+        go: |fixture| cni_add(fixture).boxed_local(),
     },
     Step {
         name: "NetworkPolicy",
         kinds: EVERY,
         goal: "the client's port allowed, all else blocked",
-        go: |scene| policy(scene).boxed_local(),
+        go: |fixture| policy(fixture).boxed_local(),
     },
     Step {
         name: "another node",
         kinds: &[Kind::Vxlan],
         goal: "a remote subnet with isolation id 4096",
-        go: |scene| remote_subnet(scene).boxed_local(),
+        go: |fixture| remote_subnet(fixture).boxed_local(),
     },
     Step {
         name: "CNI DEL",
         kinds: CALICOS,
         goal: "no endpoint",
-        go: |scene| cni_del(scene).boxed_local(),
+        go: |fixture| cni_del(fixture).boxed_local(),
     },
     Step {
         name: "preStop hook",
         kinds: EVERY,
         goal: "",
-        go: |scene| shutdown(scene).boxed_local(),
+        go: |fixture| shutdown(fixture).boxed_local(),
     },
     Step {
         name: "refused requests",
         kinds: EVERY,
         goal: "none",
-        go: |scene| refused(scene).boxed_local(),
+        go: |fixture| refused(fixture).boxed_local(),
     },
 ];
 
@@ -130,14 +130,18 @@ pub fn words(all: &[&str]) -> Vec<String> {
     all.iter().map(|word| (*word).to_owned()).collect()
 }
 
-async fn installer(scene: &mut AgentScene) -> Result<String> {
-    let env = scene
+async fn installer(fixture: &mut AgentFixture) -> Result<String> {
+    let env = fixture
         .rendered
         .env("install-cni")
         .context("no container install-cni")?;
     let command = words(&["$env:CONTAINER_SANDBOX_MOUNT_POINT/opt/cni/bin/install.exe"]);
-    scene.sandbox.run(&command, env, scene.hns.port()).await?.well()?;
-    let list: Value = serde_json::from_str(&scene.sandbox.read("C:/etc/cni/net.d/10-calico.conflist")?)?;
+    fixture
+        .sandbox
+        .run(&command, env, fixture.hns.port())
+        .await?
+        .well()?;
+    let list: Value = serde_json::from_str(&fixture.sandbox.read("C:/etc/cni/net.d/10-calico.conflist")?)?;
     let plugin = &list["plugins"][0];
     ensure!(
         plugin["type"] == "calico"
@@ -147,25 +151,25 @@ async fn installer(scene: &mut AgentScene) -> Result<String> {
         "{list}"
     );
     ensure!(plugin["windows_loopback_DSR"] == json!(true), "{list}");
-    ensure!(!token(scene)?.is_empty(), "no token in {KUBECONFIG}");
+    ensure!(!token(fixture)?.is_empty(), "no token in {KUBECONFIG}");
     Ok("CNI configuration and kubeconfig".to_owned())
 }
 
-fn token(scene: &AgentScene) -> Result<String> {
-    let text = scene.sandbox.read(KUBECONFIG)?;
+fn token(fixture: &AgentFixture) -> Result<String> {
+    let text = fixture.sandbox.read(KUBECONFIG)?;
     let line = text.lines().find_map(|line| line.trim().strip_prefix("token: "));
     Ok(line.unwrap_or_default().trim_matches('"').to_owned())
 }
 
-pub async fn start_up(scene: &AgentScene) -> Result<crate::windows::Ended> {
-    scene.run("node", &words(&STARTUP)).await
+pub async fn start_up(fixture: &AgentFixture) -> Result<crate::windows::Ended> {
+    fixture.run("node", &words(&STARTUP)).await
 }
 
-async fn startup(scene: &mut AgentScene) -> Result<String> {
-    start_up(scene).await?.well()?;
-    if scene.network.kind == Kind::PolicyOnly {
-        let reason = scene.network_reason().await?;
-        let made = scene
+async fn startup(fixture: &mut AgentFixture) -> Result<String> {
+    start_up(fixture).await?.well()?;
+    if fixture.network.kind == Kind::PolicyOnly {
+        let reason = fixture.network_reason().await?;
+        let made = fixture
             .hns
             .networks()
             .iter()
@@ -177,17 +181,17 @@ async fn startup(scene: &mut AgentScene) -> Result<String> {
         );
         return Ok("touches neither HNS nor NetworkUnavailable".to_owned());
     }
-    let block = scene.block_of(NODE).await?.context("no block")?;
-    let networks = scene.hns.networks();
+    let block = fixture.block_of(NODE).await?.context("no block")?;
+    let networks = fixture.hns.networks();
     let network = networks.iter().find(|network| network.name == "Calico");
     let network = network.context("no HNS network Calico")?;
     ensure!(network.subnet() == block, "{network:?} is not of block {block}");
-    scene
+    fixture
         .hns
         .endpoint_named("Calico_ep")
         .context("no endpoint Calico_ep")?;
-    let reason = scene.network_reason().await?;
-    let node = scene.stage.node(NODE).await?;
+    let reason = fixture.network_reason().await?;
+    let node = fixture.test.node(NODE).await?;
     let tunnel = text(
         &node,
         "/metadata/annotations/projectcalico.org~1IPv4VXLANTunnelAddr",
@@ -197,33 +201,32 @@ async fn startup(scene: &mut AgentScene) -> Result<String> {
     Ok(format!("{}{id}, {reason}{tunnel}", network.type_))
 }
 
-async fn token_refresher(scene: &mut AgentScene) -> Result<String> {
-    let before = token(scene)?;
-    scene.start("token-refresher", "node", &words(MONITOR_TOKEN))?;
-    until(
-        "a new token",
-        async || Ok((token(scene)? != before).then_some(())),
-    )
+async fn token_refresher(fixture: &mut AgentFixture) -> Result<String> {
+    let before = token(fixture)?;
+    fixture.launch("token-refresher", "node", &words(MONITOR_TOKEN))?;
+    until("a new token", async || {
+        Ok((token(fixture)? != before).then_some(()))
+    })
     .await?;
-    scene.running.clear();
+    fixture.running.clear();
     Ok("a new token".to_owned())
 }
 
-async fn felix(scene: &mut AgentScene) -> Result<String> {
-    scene.start("felix", "felix", &words(FELIX))?;
-    let probe = scene
+async fn felix(fixture: &mut AgentFixture) -> Result<String> {
+    fixture.launch("felix", "felix", &words(FELIX))?;
+    let probe = fixture
         .rendered
         .readiness("felix")
         .context("felix has no readiness probe")?;
     let ready = until("Felix is ready", async || {
         // One that hangs is a failed one, as to the kubelet.
-        match tokio::time::timeout(PROBE_LIMIT, scene.run("felix", &probe)).await {
+        match tokio::time::timeout(PROBE_LIMIT, fixture.run("felix", &probe)).await {
             Ok(ended) => Ok((ended?.code == Some(0)).then_some(())),
             Err(_) => Ok(None),
         }
     });
     if let Err(error) = ready.await {
-        let log = scene
+        let log = fixture
             .running
             .last()
             .map(crate::control_plane::process::Process::last_words);
@@ -232,37 +235,37 @@ async fn felix(scene: &mut AgentScene) -> Result<String> {
     Ok("ready".to_owned())
 }
 
-async fn cni_add(scene: &mut AgentScene) -> Result<String> {
-    create_pod(scene, POD, NODE).await?;
-    let namespace = scene.hns.add_namespace()?;
-    let ended = scene.plugin("ADD", POD, &namespace).await?.well()?;
+async fn cni_add(fixture: &mut AgentFixture) -> Result<String> {
+    create_pod(fixture, POD, NODE).await?;
+    let namespace = fixture.hns.add_namespace()?;
+    let ended = fixture.plugin("ADD", POD, &namespace).await?.well()?;
     let result: Value = serde_json::from_str(&ended.output).with_context(|| ended.output.clone())?;
     let address = text(&result, "/ips/0/address")
         .split('/')
         .next()
         .unwrap_or_default()
         .to_owned();
-    let endpoint = endpoint_of(scene, &address).with_context(|| format!("no endpoint of {address}"))?;
+    let endpoint = endpoint_of(fixture, &address).with_context(|| format!("no endpoint of {address}"))?;
     ensure!(endpoint.is_attached(), "{endpoint:?}");
-    let block: ipnet::IpNet = scene.block_of(NODE).await?.context("no block")?.parse()?;
+    let block: ipnet::IpNet = fixture.block_of(NODE).await?.context("no block")?.parse()?;
     ensure!(
         block.contains(&address.parse::<std::net::IpAddr>()?),
         "{address} is not in {block}"
     );
-    set_address(scene, POD, &address).await?;
+    set_address(fixture, POD, &address).await?;
     Ok("an attached endpoint in the node's block".to_owned())
 }
 
-async fn policy(scene: &mut AgentScene) -> Result<String> {
-    if scene.network.kind == Kind::PolicyOnly {
+async fn policy(fixture: &mut AgentFixture) -> Result<String> {
+    if fixture.network.kind == Kind::PolicyOnly {
         // Another's CNI plugin networks the pod.
-        create_pod(scene, POD, NODE).await?;
-        scene.hns.add_pod(scene.network.hns_network(), POD_IP)?;
-        scene.hns.attach(POD_IP)?;
-        set_address(scene, POD, POD_IP).await?;
+        create_pod(fixture, POD, NODE).await?;
+        fixture.hns.add_pod(fixture.network.hns_network(), POD_IP)?;
+        fixture.hns.attach(POD_IP)?;
+        set_address(fixture, POD, POD_IP).await?;
     }
-    create_pod(scene, CLIENT, NEIGHBOUR).await?;
-    set_address(scene, CLIENT, CLIENT_IP).await?;
+    create_pod(fixture, CLIENT, NEIGHBOUR).await?;
+    set_address(fixture, CLIENT, CLIENT_IP).await?;
     let policy = json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
         "metadata": {"name": "from-client", "namespace": "default"},
@@ -275,18 +278,18 @@ async fn policy(scene: &mut AgentScene) -> Result<String> {
             }],
         },
     });
-    scene.stage.create("networkpolicies", policy).await?;
-    let pod = scene
-        .stage
+    fixture.test.create("networkpolicies", policy).await?;
+    let pod = fixture
+        .test
         .cluster
         .kubectl(&["get", "pod", POD, "-o", "jsonpath={.status.podIP}"])
         .await?;
-    let acls = || endpoint_of(scene, pod.trim()).map(|endpoint| endpoint.acls());
+    let acls = || endpoint_of(fixture, pod.trim()).map(|endpoint| endpoint.acls());
     let found = until("the policy is programmed", async || {
         Ok(acls().filter(|acls| enforced(acls)).map(drop))
     });
     if let Err(error) = found.await {
-        let log = scene
+        let log = fixture
             .running
             .last()
             .map(crate::control_plane::process::Process::last_words);
@@ -315,13 +318,13 @@ fn enforced(acls: &[Acl]) -> bool {
     })
 }
 
-async fn remote_subnet(scene: &mut AgentScene) -> Result<String> {
-    let block = scene
+async fn remote_subnet(fixture: &mut AgentFixture) -> Result<String> {
+    let block = fixture
         .block_of(NEIGHBOUR)
         .await?
         .context("the neighbour has no block")?;
     let found = until("the neighbour's block", async || {
-        let networks = scene.hns.networks();
+        let networks = fixture.hns.networks();
         let mut all = networks.iter().flat_map(|network| network.remote_subnets());
         Ok(all.find(|subnet| subnet.destination_prefix == block))
     });
@@ -331,15 +334,15 @@ async fn remote_subnet(scene: &mut AgentScene) -> Result<String> {
     ))
 }
 
-async fn cni_del(scene: &mut AgentScene) -> Result<String> {
-    let pod = scene
-        .stage
+async fn cni_del(fixture: &mut AgentFixture) -> Result<String> {
+    let pod = fixture
+        .test
         .cluster
         .kubectl(&["get", "pod", POD, "-o", "jsonpath={.status.podIP}"])
         .await?;
-    let namespace = scene.hns.namespace().context("no namespace")?;
-    scene.plugin("DEL", POD, &namespace).await?.well()?;
-    Ok(if endpoint_of(scene, pod.trim()).is_some() {
+    let namespace = fixture.hns.namespace().context("no namespace")?;
+    fixture.plugin("DEL", POD, &namespace).await?.well()?;
+    Ok(if endpoint_of(fixture, pod.trim()).is_some() {
         "the endpoint stays"
     } else {
         "no endpoint"
@@ -347,11 +350,11 @@ async fn cni_del(scene: &mut AgentScene) -> Result<String> {
     .to_owned())
 }
 
-async fn shutdown(scene: &mut AgentScene) -> Result<String> {
-    scene.running.clear();
-    let hooks = scene.rendered.pre_stop();
+async fn shutdown(fixture: &mut AgentFixture) -> Result<String> {
+    fixture.running.clear();
+    let hooks = fixture.rendered.pre_stop();
     for (container, command) in &hooks {
-        scene.run(container, command).await?.well()?;
+        fixture.run(container, command).await?.well()?;
     }
     let of: Vec<_> = hooks.iter().map(|(container, _)| container.as_str()).collect();
     let of = if of.is_empty() {
@@ -359,14 +362,14 @@ async fn shutdown(scene: &mut AgentScene) -> Result<String> {
     } else {
         format!("of {}", of.join(", "))
     };
-    Ok(match scene.network_reason().await?.as_str() {
+    Ok(match fixture.network_reason().await?.as_str() {
         "" => of,
         reason => format!("{of}, {reason}"),
     })
 }
 
-async fn refused(scene: &mut AgentScene) -> Result<String> {
-    let all = scene.refused()?;
+async fn refused(fixture: &mut AgentFixture) -> Result<String> {
+    let all = fixture.refused()?;
     Ok(if all.is_empty() {
         "none".to_owned()
     } else {
@@ -374,28 +377,28 @@ async fn refused(scene: &mut AgentScene) -> Result<String> {
     })
 }
 
-fn endpoint_of(scene: &AgentScene, address: &str) -> Option<Endpoint> {
-    scene
+fn endpoint_of(fixture: &AgentFixture, address: &str) -> Option<Endpoint> {
+    fixture
         .hns
         .endpoints()
         .into_iter()
         .find(|endpoint| !endpoint.is_remote() && endpoint.address() == address)
 }
 
-async fn create_pod(scene: &AgentScene, name: &str, node: &str) -> Result<()> {
+async fn create_pod(fixture: &AgentFixture, name: &str, node: &str) -> Result<()> {
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": "default", "labels": {"app": name}},
         "spec": {"nodeName": node, "containers": [{"name": "main", "image": "example/app"}]},
     });
-    scene.stage.create("pods", pod).await?;
+    fixture.test.create("pods", pod).await?;
     // kwok gives it an address of its own, before which the real one would be lost.
     let ready = ["wait", "pod", name, "--for=condition=Ready", "--timeout=60s"];
-    scene.stage.cluster.kubectl(&ready).await.map(drop)
+    fixture.test.cluster.kubectl(&ready).await.map(drop)
 }
 
 /// As the kubelet writes it.
-async fn set_address(scene: &AgentScene, pod: &str, address: &str) -> Result<()> {
+async fn set_address(fixture: &AgentFixture, pod: &str, address: &str) -> Result<()> {
     let status = json!({"status": {"podIP": address, "podIPs": [{"ip": address}]}}).to_string();
     let words = [
         "patch",
@@ -406,7 +409,7 @@ async fn set_address(scene: &AgentScene, pod: &str, address: &str) -> Result<()>
         "-p",
         &status,
     ];
-    scene.stage.cluster.kubectl(&words).await.map(drop)
+    fixture.test.cluster.kubectl(&words).await.map(drop)
 }
 
 async fn until<T>(what: &str, look: impl AsyncFn() -> Result<Option<T>>) -> Result<T> {

@@ -1,11 +1,11 @@
-//! A cluster that runs into many limits at once, and mends them one by one.
+//! A cluster that runs into many limits at once, and repairs them one by one.
 
 use anyhow::{Context as _, Result, ensure};
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_e2e::control_plane::CalicoApi;
 use wn_e2e::objects::text;
-use wn_e2e::stage::{Stage, condition, minimal};
+use wn_e2e::test_cluster::{TestCluster, condition, minimal};
 
 use super::support::*;
 
@@ -15,29 +15,29 @@ const ALL: &[&str] = &[
     "WN1040", "WN1060", "WN1061", "WN1062", "WN1080", "WN1004", "WN1010",
 ];
 
-async fn run_into_them(stage: &Stage) -> Result<()> {
+async fn run_into_them(test: &TestCluster) -> Result<()> {
     let spec = json!({
         "wireguardEnabled": true, "bpfEnabled": true, "vxlanMTU": 1400, "prometheusMetricsEnabled": true,
         "policySyncPathPrefix": "/var/run/nodeagent", "ipv6Support": true, "healthEnabled": false,
     });
-    felix(stage, spec).await?;
+    felix(test, spec).await?;
     let pool =
         json!({"cidr": "fd00:10::/48", "blockSize": 122, "nodeSelector": "all()", "natOutgoing": true});
-    create(stage, "IPPool", "ippools", "v6", pool).await?;
+    create(test, "IPPool", "ippools", "v6", pool).await?;
     let pool = json!({
         "cidr": "10.250.0.0/16", "nodeSelector": "kubernetes.io/os == 'linux'", "vxlanMode": "CrossSubnet",
         "ipipMode": "Never", "natOutgoing": true,
     });
-    create(stage, "IPPool", "ippools", "of-linux", pool).await?;
+    create(test, "IPPool", "ippools", "of-linux", pool).await?;
     let bgp = json!({"serviceClusterIPs": [{"cidr": "10.96.0.0/12"}]});
-    create(stage, "BGPConfiguration", "bgpconfigurations", DEFAULT, bgp).await?;
+    create(test, "BGPConfiguration", "bgpconfigurations", DEFAULT, bgp).await?;
     for (name, node) in [("eth0", NODE), ("vm", "a-virtual-machine")] {
         let endpoint = json!({"node": node, "interfaceName": "eth0"});
-        create(stage, "HostEndpoint", "hostendpoints", name, endpoint).await?;
+        create(test, "HostEndpoint", "hostendpoints", name, endpoint).await?;
     }
     let controllers = json!({"controllers": {"node": {"hostEndpoint": {"autoCreate": "Enabled"}}}});
     create(
-        stage,
+        test,
         "KubeControllersConfiguration",
         "kubecontrollersconfigurations",
         DEFAULT,
@@ -50,13 +50,13 @@ async fn run_into_them(stage: &Stage) -> Result<()> {
         "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "exporter", "namespace": "default"},
         "spec": {"selector": {"matchLabels": {"app": "exporter"}}, "template": pod},
     });
-    stage.create("daemonsets", daemon_set).await?;
+    test.create("daemonsets", daemon_set).await?;
     let reservation = json!({"reservedCIDRs": ["10.244.0.40/32"]});
-    create(stage, "IPReservation", "ipreservations", "held", reservation).await
+    create(test, "IPReservation", "ipreservations", "held", reservation).await
 }
 
 /// The node's block as libcalico writes it, with a pod of last year in it, or without.
-async fn old_pod(stage: &Stage, is_there: bool) -> Result<()> {
+async fn old_pod(test: &TestCluster, is_there: bool) -> Result<()> {
     let mut allocations = vec![Value::Null; 64];
     for ordinal in [0, 1, 2, 63] {
         allocations[ordinal] = json!(0);
@@ -73,41 +73,40 @@ async fn old_pod(stage: &Stage, is_there: bool) -> Result<()> {
         }}));
     }
     let spec = json!({"allocations": allocations, "attributes": attributes, "unallocated": free});
-    patch(stage, "IPAMBlock", "ipamblocks", "10-244-0-0-26", spec).await
+    patch(test, "IPAMBlock", "ipamblocks", "10-244-0-0-26", spec).await
 }
 
-async fn mend(stage: &Stage, code: &str) -> Result<()> {
+async fn repair(test: &TestCluster, code: &str) -> Result<()> {
     let remove = |field: &str| json!({ field: null });
     match code {
-        "WN1001" => felix(stage, remove("wireguardEnabled")).await,
-        "WN1002" => felix(stage, json!({"bpfEnabled": false})).await,
-        "WN1004" => felix(stage, remove("ipv6Support")).await,
-        "WN1005" => felix(stage, json!({"vxlanMTU": 0})).await,
-        "WN1006" => felix(stage, json!({"windowsManageFirewallRules": "Enabled"})).await,
-        "WN1007" => felix(stage, remove("policySyncPathPrefix")).await,
-        "WN1010" => felix(stage, json!({"healthEnabled": true})).await,
+        "WN1001" => felix(test, remove("wireguardEnabled")).await,
+        "WN1002" => felix(test, json!({"bpfEnabled": false})).await,
+        "WN1004" => felix(test, remove("ipv6Support")).await,
+        "WN1005" => felix(test, json!({"vxlanMTU": 0})).await,
+        "WN1006" => felix(test, json!({"windowsManageFirewallRules": "Enabled"})).await,
+        "WN1007" => felix(test, remove("policySyncPathPrefix")).await,
+        "WN1010" => felix(test, json!({"healthEnabled": true})).await,
         "WN1020" => {
             let selector = json!({"nodeSelector": "kubernetes.io/os == 'linux'"});
-            stage.edit(POOL, "v6", selector, PERSON).await
+            test.edit(POOL, "v6", selector, PERSON).await
         }
         "WN1021" => {
-            stage
-                .edit(POOL, "of-linux", json!({"vxlanMode": "Always"}), PERSON)
+            test.edit(POOL, "of-linux", json!({"vxlanMode": "Always"}), PERSON)
                 .await
         }
-        "WN1024" => old_pod(stage, false).await,
-        "WN1034" => delete(stage, "ipreservations", "held").await,
-        "WN1040" => delete(stage, "bgpconfigurations", DEFAULT).await,
-        "WN1050" => no_route_reflector(stage).await,
+        "WN1024" => old_pod(test, false).await,
+        "WN1034" => delete(test, "ipreservations", "held").await,
+        "WN1040" => delete(test, "bgpconfigurations", DEFAULT).await,
+        "WN1050" => no_route_reflector(test).await,
         "WN1080" => {
             let words = ["delete", "daemonset", "exporter", "-n", "default"];
-            stage.cluster.kubectl(&words).await.map(drop)
+            test.cluster.kubectl(&words).await.map(drop)
         }
-        "WN1060" => delete(stage, "hostendpoints", "eth0").await,
+        "WN1060" => delete(test, "hostendpoints", "eth0").await,
         "WN1061" => {
             let controllers = json!({"controllers": {"node": {"hostEndpoint": {"autoCreate": "Disabled"}}}});
             patch(
-                stage,
+                test,
                 "KubeControllersConfiguration",
                 "kubecontrollersconfigurations",
                 DEFAULT,
@@ -115,7 +114,7 @@ async fn mend(stage: &Stage, code: &str) -> Result<()> {
             )
             .await
         }
-        _ => delete(stage, "hostendpoints", "vm").await,
+        _ => delete(test, "hostendpoints", "vm").await,
     }
 }
 
@@ -128,24 +127,21 @@ fn ready(config: &Value) -> Result<&Value> {
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -> Result<()> {
-    let mut stage = stage(form, true).await?;
-    run_into_them(&stage).await?;
-    stage.start().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
+    let mut test = test_cluster(form, true).await?;
+    run_into_them(&test).await?;
+    test.start_operator().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
     // The node has its block now.
-    old_pod(&stage, true).await?;
-    stage
-        .edit(POOL, POOL_NAME, json!({"natOutgoing": false}), PERSON)
+    old_pod(&test, true).await?;
+    test.edit(POOL, POOL_NAME, json!({"natOutgoing": false}), PERSON)
         .await?;
-    stage
-        .edit(POOL, POOL_NAME, json!({"natOutgoing": true}), PERSON)
+    test.edit(POOL, POOL_NAME, json!({"natOutgoing": true}), PERSON)
         .await?;
-    let config = advised(&stage, ALL).await?;
+    let config = advised(&test, ALL).await?;
     let summary = "1 Error, 14 Warning, 2 Info";
     ensure!(config["status"]["advisories"]["summary"] == summary, "{config:#}");
-    stage
-        .condition_says("Advisories", "True", "AdvisoriesFound", &[summary])
+    test.condition_says("Advisories", "True", "AdvisoriesFound", &[summary])
         .await?;
     let list = list(&config);
     for advisory in &list {
@@ -160,13 +156,13 @@ async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -
         list[9]
     );
     ensure!(
-        metric(&stage, "advisories{code=\"WN1001\",severity=\"Warning\"}").await? == Some(1.0),
+        metric(&test, "advisories{code=\"WN1001\",severity=\"Warning\"}").await? == Some(1.0),
         "metrics"
     );
-    stage.quiet().await?;
+    test.quiet().await?;
 
     // What was there from the start in one Event, and what came later in another.
-    let events = told(&stage).await?;
+    let events = told(&test).await?;
     ensure!((2..=3).contains(&events.len()), "{events:#?}");
     ensure!(
         events[0].0 == "Warning" && events[0].1.starts_with("WN1050 Windows nodes: win-0"),
@@ -176,44 +172,42 @@ async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -
         events.iter().skip(1).any(|(_, note)| note.contains("WN1024")),
         "{events:#?}"
     );
-    stage.kill();
-    stage.start().await?;
-    stage.quiet().await?;
+    test.kill_operator();
+    test.start_operator().await?;
+    test.quiet().await?;
     ensure!(
-        told(&stage).await? == events,
+        told(&test).await? == events,
         "a restart tells of what was told: {:#?}",
-        told(&stage).await?
+        told(&test).await?
     );
-    ensure!(codes(&stage.config().await?) == ALL);
+    ensure!(codes(&test.config().await?) == ALL);
 
     // One by one they go, and the cluster was ready all the time.
-    let since = ready(&stage.config().await?)?["lastTransitionTime"].clone();
+    let since = ready(&test.config().await?)?["lastTransitionTime"].clone();
     let mut left = ALL.to_vec();
     for code in ALL.iter().rev() {
-        mend(&stage, code).await?;
+        repair(&test, code).await?;
         left.retain(|c| c != code);
-        let config = advised(&stage, &left).await.context(*code)?;
+        let config = advised(&test, &left).await.context(*code)?;
         ensure!(ready(&config)?["status"] == "True", "{code}: {config:#}");
     }
-    let none = stage.condition("Advisories", "False", "AsExpected").await?;
+    let none = test.condition("Advisories", "False", "AsExpected").await?;
     ensure!(none == "none", "{none}");
-    let config = stage.config().await?;
+    let config = test.config().await?;
     ensure!(ready(&config)?["lastTransitionTime"] == since, "it was not ready");
     ensure!(
-        metric(&stage, "advisories{code=\"WN1001\",severity=\"Warning\"}").await? == Some(0.0),
+        metric(&test, "advisories{code=\"WN1001\",severity=\"Warning\"}").await? == Some(0.0),
         "metrics"
     );
-    ensure!(told(&stage).await? == events, "that one goes is no Event");
+    ensure!(told(&test).await? == events, "that one goes is no Event");
 
     // One that comes again is news again.
-    felix(&stage, json!({"wireguardEnabled": true})).await?;
-    advised(&stage, &["WN1001"]).await?;
-    stage
-        .event("AdvisoriesFound", "WN1001 FelixConfiguration default: ")
+    felix(&test, json!({"wireguardEnabled": true})).await?;
+    advised(&test, &["WN1001"]).await?;
+    test.event("AdvisoriesFound", "WN1001 FelixConfiguration default: ")
         .await?;
-    stage
-        .until("it is told", async || {
-            Ok((told(&stage).await?.len() == events.len() + 1).then_some(()))
-        })
-        .await
+    test.until("it is told", async || {
+        Ok((told(&test).await?.len() == events.len() + 1).then_some(()))
+    })
+    .await
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_e2e::control_plane::{CalicoApi, ClusterOptions, NodeSpec};
 use wn_e2e::objects::text;
-use wn_e2e::stage::Stage;
+use wn_e2e::test_cluster::TestCluster;
 
 pub const FELIX: ConfigKind = ConfigKind::FelixConfiguration;
 pub const POOL: ConfigKind = ConfigKind::IpPool;
@@ -18,13 +18,13 @@ pub const PERSON: &str = "kubectl-edit";
 const ANNOTATION: &str = "projectcalico.org/RouteReflectorClusterID";
 
 /// The chart is installed, the operator does not run yet.
-pub async fn stage(form: CalicoApi, annotated: bool) -> Result<Stage> {
+pub async fn test_cluster(form: CalicoApi, annotated: bool) -> Result<TestCluster> {
     let options = ClusterOptions {
         calico_api: form,
         windows_nodes: 0,
         ..ClusterOptions::default()
     };
-    let stage = Stage::set(options).await?;
+    let test = TestCluster::without_operator(options).await?;
     // With more pods than a block of 64 addresses holds there would be advice in any case.
     let node = NodeSpec::windows(NODE).max_pods(60);
     let node = if annotated {
@@ -32,46 +32,42 @@ pub async fn stage(form: CalicoApi, annotated: bool) -> Result<Stage> {
     } else {
         node
     };
-    stage.cluster.add_node(node).await?;
-    Ok(stage)
+    test.cluster.add_node(node).await?;
+    Ok(test)
 }
 
 /// Creates an object of Calico's in the form of this cluster.
-pub async fn create(stage: &Stage, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
-    let api_version = format!("{}/{}", stage.form.group(), stage.form.version());
+pub async fn create(test: &TestCluster, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
+    let api_version = format!("{}/{}", test.form.group(), test.form.version());
     let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
     // Its API may need a moment to be served.
-    stage
-        .until(&format!("{kind} {name} is made"), async || {
-            Ok(stage.create(plural, object.clone()).await.ok())
-        })
-        .await
+    test.until(&format!("{kind} {name} is made"), async || {
+        Ok(test.create(plural, object.clone()).await.ok())
+    })
+    .await
 }
 
-pub async fn delete(stage: &Stage, plural: &str, name: &str) -> Result<()> {
-    let resource = format!("{plural}.{}", stage.form.group());
-    stage.cluster.kubectl(&["delete", &resource, name]).await?;
+pub async fn delete(test: &TestCluster, plural: &str, name: &str) -> Result<()> {
+    let resource = format!("{plural}.{}", test.form.group());
+    test.cluster.kubectl(&["delete", &resource, name]).await?;
     Ok(())
 }
 
-pub async fn no_route_reflector(stage: &Stage) -> Result<()> {
+pub async fn no_route_reflector(test: &TestCluster) -> Result<()> {
     let remove = format!("{ANNOTATION}-");
-    stage
-        .cluster
-        .kubectl(&["annotate", "node", NODE, &remove])
-        .await?;
+    test.cluster.kubectl(&["annotate", "node", NODE, &remove]).await?;
     Ok(())
 }
 
-pub async fn felix(stage: &Stage, spec: Value) -> Result<()> {
-    stage.edit(FELIX, DEFAULT, spec, PERSON).await
+pub async fn felix(test: &TestCluster, spec: Value) -> Result<()> {
+    test.edit(FELIX, DEFAULT, spec, PERSON).await
 }
 
 /// Changes the spec of an object of Calico's of any kind.
-pub async fn patch(stage: &Stage, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
-    let (group, version) = (stage.form.group(), stage.form.version());
+pub async fn patch(test: &TestCluster, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
+    let (group, version) = (test.form.group(), test.form.version());
     let resource = wn_e2e::objects::resource(group, version, kind, plural);
-    let api = kube::Api::<kube::api::DynamicObject>::all_with(stage.client.clone(), &resource);
+    let api = kube::Api::<kube::api::DynamicObject>::all_with(test.client.clone(), &resource);
     api.patch(
         name,
         &PatchParams::default(),
@@ -94,18 +90,17 @@ pub fn codes(config: &Value) -> Vec<String> {
 }
 
 /// Waits until these advisories are in the status and no others, in this order.
-pub async fn advised(stage: &Stage, wanted: &[&str]) -> Result<Value> {
-    stage
-        .until(&format!("advisories {wanted:?}"), async || {
-            let config = stage.config().await?;
-            Ok((codes(&config) == wanted).then_some(config))
-        })
-        .await
+pub async fn advised(test: &TestCluster, wanted: &[&str]) -> Result<Value> {
+    test.until(&format!("advisories {wanted:?}"), async || {
+        let config = test.config().await?;
+        Ok((codes(&config) == wanted).then_some(config))
+    })
+    .await
 }
 
 /// Notes of the Events that told of advisories, each as often as it was written, with their type.
-pub async fn told(stage: &Stage) -> Result<Vec<(String, String)>> {
-    let mut events = stage.events_on("WindowsNodeConfig", DEFAULT).await?;
+pub async fn told(test: &TestCluster) -> Result<Vec<(String, String)>> {
+    let mut events = test.events_on("WindowsNodeConfig", DEFAULT).await?;
     events.retain(|e| e["reason"] == "AdvisoriesFound");
     events.sort_by_key(|e| text(e, "/eventTime").to_owned());
     let times = |e: &Value| e.pointer("/series/count").and_then(Value::as_u64).unwrap_or(1);
@@ -119,8 +114,8 @@ pub async fn told(stage: &Stage) -> Result<Vec<(String, String)>> {
 }
 
 /// A value of the operator's metrics.
-pub async fn metric(stage: &Stage, series: &str) -> Result<Option<f64>> {
-    let Some(operator) = &stage.operator else {
+pub async fn metric(test: &TestCluster, series: &str) -> Result<Option<f64>> {
+    let Some(operator) = &test.operator else {
         return Ok(None);
     };
     let body = operator.get("/metrics").await?;

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rstest::rstest;
 use serde_json::json;
 use wn_e2e::control_plane::{CalicoApi, ClusterOptions};
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::base::*;
 
@@ -13,36 +13,36 @@ use super::base::*;
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_are_created_and_removed(#[case] form: CalicoApi) -> Result<()> {
-    let mut stage = Stage::set(ClusterOptions {
+    let mut test = TestCluster::without_operator(ClusterOptions {
         calico_objects: false,
         ..options(form)
     })
     .await?;
     let information = json!({"calicoVersion": "v3.32.1", "datastoreReady": true});
     create(
-        &stage,
+        &test,
         "ClusterInformation",
         "clusterinformations",
         DEFAULT,
         information,
     )
     .await?;
-    stage.start().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    let message = stage
+    test.start_operator().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    let message = test
         .condition("CalicoConfigured", "False", "NoUsablePool")
         .await?;
     says(&message, &["IPPool", "nodeSelector"])?;
 
     let pool = json!({"cidr": "10.244.0.0/16", "blockSize": 26, "ipipMode": "Always", "natOutgoing": true});
-    create_pool(&stage, POOL_NAME, pool).await?;
-    stage.ready().await?;
-    let ipam = stage.spec(IPAM, DEFAULT).await?;
+    create_pool(&test, POOL_NAME, pool).await?;
+    test.ready().await?;
+    let ipam = test.spec(IPAM, DEFAULT).await?;
     ensure!(
         ipam["strictAffinity"] == true && ipam["autoAllocateBlocks"] == true,
         "{ipam}"
     );
-    let felix = stage.spec(FELIX, DEFAULT).await?;
+    let felix = test.spec(FELIX, DEFAULT).await?;
     for (field, value) in [
         ("ipipEnabled", json!(false)),
         ("vxlanEnabled", json!(true)),
@@ -51,45 +51,44 @@ async fn objects_are_created_and_removed(#[case] form: CalicoApi) -> Result<()> 
     ] {
         same(field, &felix[field], &value)?;
     }
-    for (name, original) in originals(&stage).await? {
+    for (name, original) in originals(&test).await? {
         let created = original["created"].as_bool().unwrap_or_default();
         ensure!(created != name.starts_with("IPPool"), "{name}: {original}");
     }
 
-    stage.delete_and_wait().await?;
+    test.delete_and_wait().await?;
     ensure!(
-        stage.spec(IPAM, DEFAULT).await?.is_null(),
+        test.spec(IPAM, DEFAULT).await?.is_null(),
         "IPAM configuration is left"
     );
     ensure!(
-        stage.spec(FELIX, DEFAULT).await?.is_null(),
+        test.spec(FELIX, DEFAULT).await?.is_null(),
         "Felix configuration is left"
     );
-    let pool = stage.spec(POOL, POOL_NAME).await?;
+    let pool = test.spec(POOL, POOL_NAME).await?;
     ensure!(
         pool["ipipMode"] == "Always" && pool.get("vxlanMode").is_none(),
         "{pool}"
     );
 
     // What somebody else wrote to is no longer only ours to remove.
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    stage
-        .edit(FELIX, DEFAULT, json!({"logSeverityScreen": "Debug"}), PERSON)
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    test.edit(FELIX, DEFAULT, json!({"logSeverityScreen": "Debug"}), PERSON)
         .await?;
-    stage.quiet().await?;
-    stage.delete_and_wait().await?;
+    test.quiet().await?;
+    test.delete_and_wait().await?;
     says(
-        &stage.event("NotRestored", "FelixConfiguration default").await?,
+        &test.event("NotRestored", "FelixConfiguration default").await?,
         &[PERSON, "created"],
     )?;
     same(
         "their field",
-        &stage.spec(FELIX, DEFAULT).await?["logSeverityScreen"],
+        &test.spec(FELIX, DEFAULT).await?["logSeverityScreen"],
         &json!("Debug"),
     )?;
     ensure!(
-        stage.spec(IPAM, DEFAULT).await?.is_null(),
+        test.spec(IPAM, DEFAULT).await?.is_null(),
         "IPAM configuration is left"
     );
     Ok(())

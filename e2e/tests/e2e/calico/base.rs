@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_e2e::control_plane::{AuditEvent, CalicoApi, ClusterOptions};
 use wn_e2e::objects;
-use wn_e2e::stage::Stage;
+use wn_e2e::test_cluster::TestCluster;
 
 pub const IPAM: ConfigKind = ConfigKind::IpamConfiguration;
 pub const POOL: ConfigKind = ConfigKind::IpPool;
@@ -81,8 +81,8 @@ pub fn same(what: &str, found: &Value, expected: &Value) -> Result<()> {
 }
 
 /// The bytes of all specs, as the API server gives them.
-pub async fn specs_are(stage: &Stage, what: &str, expected: &Value) -> Result<()> {
-    let found = stage.calico_specs().await?;
+pub async fn specs_are(test: &TestCluster, what: &str, expected: &Value) -> Result<()> {
+    let found = test.calico_specs().await?;
     same(what, &found, expected)?;
     ensure!(
         serde_json::to_string(&found)? == serde_json::to_string(expected)?,
@@ -92,22 +92,22 @@ pub async fn specs_are(stage: &Stage, what: &str, expected: &Value) -> Result<()
 }
 
 /// Creates an object of Calico's in the form of this cluster; its API may need a moment to be served.
-pub async fn create(stage: &Stage, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
-    create_labelled(stage, kind, plural, name, spec, json!({})).await
+pub async fn create(test: &TestCluster, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
+    create_labelled(test, kind, plural, name, spec, json!({})).await
 }
 
 pub async fn create_labelled(
-    stage: &Stage,
+    test: &TestCluster,
     kind: &str,
     plural: &str,
     name: &str,
     spec: Value,
     labels: Value,
 ) -> Result<()> {
-    let api_version = format!("{}/{}", stage.form.group(), stage.form.version());
+    let api_version = format!("{}/{}", test.form.group(), test.form.version());
     let metadata = json!({"name": name, "labels": labels});
     let object = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec});
-    retry(async || stage.create(plural, object.clone()).await).await
+    retry(async || test.create(plural, object.clone()).await).await
 }
 
 pub async fn retry<T>(attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
@@ -122,15 +122,15 @@ pub async fn retry<T>(attempt: impl AsyncFn() -> Result<T>) -> Result<T> {
     }
 }
 
-pub async fn create_pool(stage: &Stage, name: &str, spec: Value) -> Result<()> {
-    create(stage, "IPPool", "ippools", name, spec).await
+pub async fn create_pool(test: &TestCluster, name: &str, spec: Value) -> Result<()> {
+    create(test, "IPPool", "ippools", name, spec).await
 }
 
 /// Changes `ClusterInformation` `default`.
-pub async fn inform(stage: &Stage, spec: Value) -> Result<()> {
-    let (group, version) = (stage.form.group(), stage.form.version());
+pub async fn inform(test: &TestCluster, spec: Value) -> Result<()> {
+    let (group, version) = (test.form.group(), test.form.version());
     let resource = objects::resource(group, version, "ClusterInformation", "clusterinformations");
-    patch(&stage.client, &resource, DEFAULT, json!({ "spec": spec })).await
+    patch(&test.client, &resource, DEFAULT, json!({ "spec": spec })).await
 }
 
 pub async fn patch(
@@ -146,7 +146,7 @@ pub async fn patch(
 }
 
 /// A block of a Linux node with one pod in it, as libcalico-go writes it (shared/calico-objects).
-pub async fn linux_pod(stage: &Stage) -> Result<()> {
+pub async fn linux_pod(test: &TestCluster) -> Result<()> {
     let mut allocations = vec![Value::Null; 64];
     allocations[0] = json!(0);
     let spec = json!({
@@ -163,12 +163,12 @@ pub async fn linux_pod(stage: &Stage) -> Result<()> {
         "strictAffinity": false,
         "unallocated": (1..64).collect::<Vec<_>>(),
     });
-    create(stage, "IPAMBlock", "ipamblocks", "10-244-179-192-26", spec).await
+    create(test, "IPAMBlock", "ipamblocks", "10-244-179-192-26", spec).await
 }
 
 /// The operator's writes to Calico, refused ones included.
-pub fn calico_writes(stage: &Stage, since: Timestamp) -> Result<Vec<AuditEvent>> {
-    let writes = stage.writes_since(since)?;
+pub fn calico_writes(test: &TestCluster, since: Timestamp) -> Result<Vec<AuditEvent>> {
+    let writes = test.writes_since(since)?;
     Ok(writes
         .into_iter()
         .filter(|w| CALICO_GROUPS.contains(&w.group.as_str()))
@@ -186,17 +186,17 @@ pub fn lines(writes: &[AuditEvent]) -> Vec<String> {
 }
 
 /// The operator went on working and wrote nothing to Calico.
-pub async fn no_calico_writes(stage: &Stage, since: Timestamp) -> Result<()> {
-    stage.fence().await?;
-    let writes = calico_writes(stage, since)?;
+pub async fn no_calico_writes(test: &TestCluster, since: Timestamp) -> Result<()> {
+    test.fence().await?;
+    let writes = calico_writes(test, since)?;
     ensure!(writes.is_empty(), "written: {:?}", lines(&writes));
     Ok(())
 }
 
 /// The operator went on working and wrote nothing but the status that was asked of it.
-pub async fn no_writes(stage: &Stage, since: Timestamp) -> Result<()> {
-    stage.fence().await?;
-    let mut writes = stage.writes_since(since)?;
+pub async fn no_writes(test: &TestCluster, since: Timestamp) -> Result<()> {
+    test.fence().await?;
+    let mut writes = test.writes_since(since)?;
     let fence = writes
         .iter()
         .rposition(|w| w.resource == "windowsnodeconfigs" && w.subresource == "status");
@@ -216,8 +216,8 @@ pub fn says(text: &str, parts: &[&str]) -> Result<()> {
 }
 
 /// `status.calico.originals` of the config, as `<kind> <name> <field>` → the entry.
-pub async fn originals(stage: &Stage) -> Result<serde_json::Map<String, Value>> {
-    let config = stage.config().await?;
+pub async fn originals(test: &TestCluster) -> Result<serde_json::Map<String, Value>> {
+    let config = test.config().await?;
     let list = config
         .pointer("/status/calico/originals")
         .and_then(Value::as_array)

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_e2e::control_plane::CalicoApi;
-use wn_e2e::stage::{Stage, at, minimal};
+use wn_e2e::test_cluster::{TestCluster, at, minimal};
 
 use super::base::*;
 
@@ -15,15 +15,15 @@ use super::base::*;
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn becomes_ready_rests_and_is_given_back(#[case] form: CalicoApi) -> Result<()> {
-    let mut stage = Stage::play(options(form)).await?;
-    let before = stage.calico_specs().await?;
+    let mut test = TestCluster::with_operator(options(form)).await?;
+    let before = test.calico_specs().await?;
     let began = Timestamp::now();
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    specs_are(&stage, "after Ready", &vxlan(&before, 4096)).await?;
-    in_order(&stage, began)?;
-    let config = stage.config().await?;
-    let api = format!("{}/{}", stage.form.group(), stage.form.version());
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    specs_are(&test, "after Ready", &vxlan(&before, 4096)).await?;
+    in_order(&test, began)?;
+    let config = test.config().await?;
+    let api = format!("{}/{}", test.form.group(), test.form.version());
     same(
         "status.calico.api",
         at(&config, "/status/calico/api")?,
@@ -31,42 +31,41 @@ async fn becomes_ready_rests_and_is_given_back(#[case] form: CalicoApi) -> Resul
     )?;
 
     // Woken by a node, and by a start of its own.
-    let rest = stage.quiet().await?;
-    stage
-        .cluster
+    let rest = test.quiet().await?;
+    test.cluster
         .kubectl(&["label", "node", "windows-0", "example.test/zone=b"])
         .await?;
-    no_writes(&stage, rest).await?;
-    stage.kill();
+    no_writes(&test, rest).await?;
+    test.kill_operator();
     let restarted = Timestamp::now();
-    stage.start().await?;
-    no_writes(&stage, restarted).await?;
+    test.start_operator().await?;
+    no_writes(&test, restarted).await?;
 
-    stage.delete_and_wait().await?;
-    specs_are(&stage, "after delete", &before).await?;
+    test.delete_and_wait().await?;
+    specs_are(&test, "after delete", &before).await?;
     for name in ["calico-node-windows", "kube-proxy-windows"] {
-        let left = async || Ok(stage.daemon_set(name).await?.is_null().then_some(()));
-        stage.until("our DaemonSets go, too", left).await?;
+        let left = async || Ok(test.daemon_set(name).await?.is_null().then_some(()));
+        test.until("our DaemonSets go, too", left).await?;
     }
 
     let mut retain = minimal("CalicoVXLAN");
     retain["deletionPolicy"] = json!("Retain");
-    stage.apply(retain).await?;
-    stage.ready().await?;
-    let changed = stage.calico_specs().await?;
-    let kept = stage.quiet().await?;
-    stage.delete_and_wait().await?;
-    specs_are(&stage, "retained", &changed).await?;
-    stage.quiet().await?;
-    let writes = calico_writes(&stage, kept)?;
+    test.apply(retain).await?;
+    test.ready().await?;
+    let changed = test.calico_specs().await?;
+    let kept = test.quiet().await?;
+    test.delete_and_wait().await?;
+    specs_are(&test, "retained", &changed).await?;
+    test.quiet().await?;
+    let writes = calico_writes(&test, kept)?;
     ensure!(writes.is_empty(), "written: {:?}", lines(&writes));
     Ok(())
 }
 
 /// Originals are stored before the first write to Calico, IPAM and pools come before Felix, and each object
 /// is written once.
-fn in_order(stage: &Stage, began: Timestamp) -> Result<()> {
-    let writes = stage.writes_since(began)?;
+fn in_order(test: &TestCluster, began: Timestamp) -> Result<()> {
+    let writes = test.writes_since(began)?;
     let index = |what: &str, is: &dyn Fn(&wn_e2e::control_plane::AuditEvent) -> bool| {
         writes
             .iter()
@@ -86,7 +85,7 @@ fn in_order(stage: &Stage, began: Timestamp) -> Result<()> {
     let agent = index("DaemonSet", &|w| w.resource == "daemonsets")?;
     let order = [originals, ipam, pool, felix, agent];
     ensure!(order.is_sorted(), "{order:?} of {:?}", lines(&writes));
-    let calico = calico_writes(stage, began)?;
+    let calico = calico_writes(test, began)?;
     ensure!(calico.len() == 3, "one write an object: {:?}", lines(&calico));
     ensure!(
         calico.iter().all(|w| w.response_code == 200),
@@ -101,11 +100,11 @@ fn in_order(stage: &Stage, began: Timestamp) -> Result<()> {
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn drift_of_every_field_is_repaired(#[case] form: CalicoApi) -> Result<()> {
-    let stage = Stage::play(options(form)).await?;
-    let before = stage.calico_specs().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    let configured = stage.calico_specs().await?;
+    let test = TestCluster::with_operator(options(form)).await?;
+    let before = test.calico_specs().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    let configured = test.calico_specs().await?;
     // A pool has one encapsulation, so IPIP comes back together with VXLAN going.
     let drifts: [(ConfigKind, &str, Value, &[&str]); 7] = [
         (
@@ -155,10 +154,10 @@ async fn drift_of_every_field_is_repaired(#[case] form: CalicoApi) -> Result<()>
         ),
     ];
     for (kind, name, change, notes) in drifts {
-        stage.edit(kind, name, change.clone(), PERSON).await?;
+        test.edit(kind, name, change.clone(), PERSON).await?;
         let object = format!("{} {name} ", kind.as_str());
         for note in notes {
-            let event = stage.event("DriftRepaired", note).await?;
+            let event = test.event("DriftRepaired", note).await?;
             let by: &[&str] = if change.to_string().contains("null") {
                 &[&object]
             } else {
@@ -166,26 +165,25 @@ async fn drift_of_every_field_is_repaired(#[case] form: CalicoApi) -> Result<()>
             };
             says(&event, by)?;
         }
-        stage.ready().await?;
-        specs_are(&stage, &format!("after {change}"), &configured).await?;
+        test.ready().await?;
+        specs_are(&test, &format!("after {change}"), &configured).await?;
     }
     // A whole object deleted is drift of all its fields.
-    stage.calico(FELIX).delete(DEFAULT, &Default::default()).await?;
-    stage.field(FELIX, DEFAULT, "vxlanVNI", json!(4096)).await?;
-    stage.ready().await?;
-    create_defaults_again(&stage, &before).await?;
-    stage.delete_and_wait().await?;
-    specs_are(&stage, "after delete", &before).await
+    test.calico(FELIX).delete(DEFAULT, &Default::default()).await?;
+    test.field(FELIX, DEFAULT, "vxlanVNI", json!(4096)).await?;
+    test.ready().await?;
+    create_defaults_again(&test, &before).await?;
+    test.delete_and_wait().await?;
+    specs_are(&test, "after delete", &before).await
 }
 
 /// Calico itself writes its defaults when Felix' object is gone.
-async fn create_defaults_again(stage: &Stage, before: &Value) -> Result<()> {
-    stage
-        .edit(
-            FELIX,
-            DEFAULT,
-            before["FelixConfiguration default"].clone(),
-            "Go-http-client",
-        )
-        .await
+async fn create_defaults_again(test: &TestCluster, before: &Value) -> Result<()> {
+    test.edit(
+        FELIX,
+        DEFAULT,
+        before["FelixConfiguration default"].clone(),
+        "Go-http-client",
+    )
+    .await
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_e2e::control_plane::CalicoApi;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::base::*;
 
@@ -33,30 +33,29 @@ fn bgp(specs: &Value) -> Value {
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn bgp_vxlan_and_back(#[case] form: CalicoApi) -> Result<()> {
-    let stage = Stage::play(options(form)).await?;
-    let original = stage.calico_specs().await?;
-    stage.apply(minimal("CalicoBGP")).await?;
-    stage.ready().await?;
-    specs_are(&stage, "BGP", &bgp(&original)).await?;
-    stage.delete_and_wait().await?;
-    specs_are(&stage, "BGP given back", &original).await?;
+    let test = TestCluster::with_operator(options(form)).await?;
+    let original = test.calico_specs().await?;
+    test.apply(minimal("CalicoBGP")).await?;
+    test.ready().await?;
+    specs_are(&test, "BGP", &bgp(&original)).await?;
+    test.delete_and_wait().await?;
+    specs_are(&test, "BGP given back", &original).await?;
 
     // A VNI below what Windows can use and a port: VXLAN sets both, BGP does not want them.
-    stage
-        .edit(FELIX, DEFAULT, json!({"vxlanVNI": 100}), PERSON)
+    test.edit(FELIX, DEFAULT, json!({"vxlanVNI": 100}), PERSON)
         .await?;
-    let before = stage.calico_specs().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    specs_are(&stage, "VXLAN", &vxlan(&before, 4096)).await?;
-    stage.apply(minimal("CalicoBGP")).await?;
-    stage.ready().await?;
-    specs_are(&stage, "VXLAN, then BGP", &bgp(&before)).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    specs_are(&stage, "and VXLAN again", &vxlan(&before, 4096)).await?;
-    stage.apply(minimal("CalicoBGP")).await?;
-    stage.ready().await?;
-    stage.delete_and_wait().await?;
-    specs_are(&stage, "all given back", &before).await
+    let before = test.calico_specs().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    specs_are(&test, "VXLAN", &vxlan(&before, 4096)).await?;
+    test.apply(minimal("CalicoBGP")).await?;
+    test.ready().await?;
+    specs_are(&test, "VXLAN, then BGP", &bgp(&before)).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    specs_are(&test, "and VXLAN again", &vxlan(&before, 4096)).await?;
+    test.apply(minimal("CalicoBGP")).await?;
+    test.ready().await?;
+    test.delete_and_wait().await?;
+    specs_are(&test, "all given back", &before).await
 }

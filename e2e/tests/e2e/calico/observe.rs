@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_e2e::control_plane::CalicoApi;
-use wn_e2e::stage::{Stage, at, minimal};
+use wn_e2e::test_cluster::{TestCluster, at, minimal};
 
 use super::base::*;
 
@@ -13,21 +13,19 @@ use super::base::*;
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn says_what_it_would_write_and_writes_its_status_only(#[case] form: CalicoApi) -> Result<()> {
-    let stage = Stage::play(options(form)).await?;
-    let before = stage.calico_specs().await?;
+    let test = TestCluster::with_operator(options(form)).await?;
+    let before = test.calico_specs().await?;
     let began = jiff::Timestamp::now();
     let mut observe = minimal("CalicoVXLAN");
     observe["mode"] = json!("Observe");
-    stage.apply(observe).await?;
-    let message = stage
-        .condition("CalicoConfigured", "False", "ObserveOnly")
-        .await?;
+    test.apply(observe).await?;
+    let message = test.condition("CalicoConfigured", "False", "ObserveOnly").await?;
     says(
         &message,
         &["IPPool default-ipv4-ippool spec.ipipMode from Always to Never"],
     )?;
-    stage.quiet().await?;
-    let config = stage.config().await?;
+    test.quiet().await?;
+    let config = test.config().await?;
     let pending = at(&config, "/status/pendingChanges")?.to_string();
     says(
         &pending,
@@ -43,20 +41,20 @@ async fn says_what_it_would_write_and_writes_its_status_only(#[case] form: Calic
         // An Event tells, and changes nothing.
         w.resource != "events" && (w.resource != "windowsnodeconfigs" || w.subresource != "status")
     };
-    let writes = stage.writes_since(began)?;
+    let writes = test.writes_since(began)?;
     let foreign: Vec<_> = writes.iter().filter(other).cloned().collect();
     ensure!(foreign.is_empty(), "written: {:?}", lines(&foreign));
     ensure!(
         config.pointer("/metadata/finalizers").is_none(),
         "nothing is to be given back"
     );
-    specs_are(&stage, "observed", &before).await?;
+    specs_are(&test, "observed", &before).await?;
 
     // Report: strict affinity is ours, encapsulation is not.
     let mut report = minimal("CalicoVXLAN");
     report["calico"] = json!({"encapsulation": {"policy": "Report"}});
-    stage.apply(report).await?;
-    let message = stage.condition("CalicoConfigured", "False", "ReportOnly").await?;
+    test.apply(report).await?;
+    let message = test.condition("CalicoConfigured", "False", "ReportOnly").await?;
     says(
         &message,
         &[
@@ -64,17 +62,17 @@ async fn says_what_it_would_write_and_writes_its_status_only(#[case] form: Calic
             "Windows nodes need Never",
         ],
     )?;
-    stage.field(IPAM, DEFAULT, "strictAffinity", json!(true)).await?;
+    test.field(IPAM, DEFAULT, "strictAffinity", json!(true)).await?;
     let expected = specs_with(&before, &[(IPAM, DEFAULT, json!({"strictAffinity": true}))]);
-    specs_are(&stage, "reported", &expected).await?;
-    let names: Vec<_> = originals(&stage)
+    specs_are(&test, "reported", &expected).await?;
+    let names: Vec<_> = originals(&test)
         .await?
         .into_iter()
         .map(|(name, _)| name)
         .collect();
     ensure!(names == ["IPAMConfiguration default strictAffinity"], "{names:?}");
-    stage.delete_and_wait().await?;
-    specs_are(&stage, "given back", &before).await?;
-    ensure!(stage.calico_specs().await? != Value::Null);
+    test.delete_and_wait().await?;
+    specs_are(&test, "given back", &before).await?;
+    ensure!(test.calico_specs().await? != Value::Null);
     Ok(())
 }

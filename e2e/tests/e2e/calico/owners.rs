@@ -8,7 +8,7 @@ use kube::api::{Patch, PatchParams};
 use rstest::rstest;
 use serde_json::json;
 use wn_e2e::control_plane::CalicoApi;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::base::*;
 
@@ -19,17 +19,16 @@ const ARGO: &str = "argocd-controller";
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) -> Result<()> {
-    let stage = Stage::play(options(form)).await?;
+    let test = TestCluster::with_operator(options(form)).await?;
     let ipam = json!({"strictAffinity": false, "autoAllocateBlocks": true});
-    stage.apply_as(IPAM, DEFAULT, ipam, ARGO).await?;
+    test.apply_as(IPAM, DEFAULT, ipam, ARGO).await?;
     // This one writes plain updates, and comes back nevertheless.
-    stage
-        .edit(FELIX, DEFAULT, json!({"vxlanVNI": 100}), "helm")
+    test.edit(FELIX, DEFAULT, json!({"vxlanVNI": 100}), "helm")
         .await?;
-    let before = stage.calico_specs().await?;
+    let before = test.calico_specs().await?;
     let began = Timestamp::now();
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    let message = stage
+    test.apply(minimal("CalicoVXLAN")).await?;
+    let message = test
         .condition("CalicoConfigured", "False", "FieldConflict")
         .await?;
     says(
@@ -44,9 +43,9 @@ async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) ->
             "spec.calico.conflicts",
         ],
     )?;
-    says(&stage.event("FieldConflict", "strictAffinity").await?, &[ARGO])?;
-    stage.quiet().await?;
-    let writes = calico_writes(&stage, began)?;
+    says(&test.event("FieldConflict", "strictAffinity").await?, &[ARGO])?;
+    test.quiet().await?;
+    let writes = calico_writes(&test, began)?;
     ensure!(
         writes.iter().all(|w| w.resource == "ippools"),
         "contested objects are not touched: {:?}",
@@ -57,30 +56,28 @@ async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) ->
         POOL_NAME,
         json!({"ipipMode": "Never", "vxlanMode": "Always"}),
     )];
-    specs_are(&stage, "in conflict", &specs_with(&before, &pools)).await?;
+    specs_are(&test, "in conflict", &specs_with(&before, &pools)).await?;
     ensure!(
-        stage.daemon_set("calico-node-windows").await?.is_null(),
+        test.daemon_set("calico-node-windows").await?.is_null(),
         "agents wait for Calico"
     );
 
     let mut force = minimal("CalicoVXLAN");
     force["calico"] = json!({"conflicts": "Force"});
-    stage.apply(force).await?;
-    stage.ready().await?;
-    specs_are(&stage, "forced", &vxlan(&before, 4096)).await?;
-    stage.delete_and_wait().await?;
-    specs_are(&stage, "given back", &before).await?;
+    test.apply(force).await?;
+    test.ready().await?;
+    specs_are(&test, "forced", &vxlan(&before, 4096)).await?;
+    test.delete_and_wait().await?;
+    specs_are(&test, "given back", &before).await?;
 
     // A config made anew says so again. The value given back is ours by now: only another one makes it helm's.
-    stage
-        .edit(FELIX, DEFAULT, json!({"vxlanVNI": 200}), "helm")
+    test.edit(FELIX, DEFAULT, json!({"vxlanVNI": 200}), "helm")
         .await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage
-        .condition("CalicoConfigured", "False", "FieldConflict")
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.condition("CalicoConfigured", "False", "FieldConflict")
         .await?;
     let again = async || {
-        let events = stage.events().await?;
+        let events = test.events().await?;
         Ok((events
             .iter()
             .filter(|e| e.starts_with("FieldConflict: Felix"))
@@ -88,7 +85,7 @@ async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) ->
             > 1)
         .then_some(()))
     };
-    stage.until("another Event", again).await
+    test.until("another Event", again).await
 }
 
 #[rstest]
@@ -96,14 +93,14 @@ async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) ->
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_contested_field_is_left_until_the_config_changes(#[case] form: CalicoApi) -> Result<()> {
-    let stage = Stage::play(options(form)).await?;
-    let before = stage.calico_specs().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    let began = stage.quiet().await?;
+    let test = TestCluster::with_operator(options(form)).await?;
+    let before = test.calico_specs().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    let began = test.quiet().await?;
 
     // A controller that will not give in, either.
-    let api = stage.calico(IPAM);
+    let api = test.calico(IPAM);
     let fighter = tokio::spawn(async move {
         loop {
             let strict = api
@@ -121,7 +118,7 @@ async fn a_contested_field_is_left_until_the_config_changes(#[case] form: Calico
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    let message = stage.condition("CalicoConfigured", "False", "Contested").await?;
+    let message = test.condition("CalicoConfigured", "False", "Contested").await?;
     says(
         &message,
         &[
@@ -131,18 +128,17 @@ async fn a_contested_field_is_left_until_the_config_changes(#[case] form: Calico
             "need true",
         ],
     )?;
-    stage.event("Contested", "strictAffinity").await?;
-    let rest = stage.quiet().await?;
-    let writes = calico_writes(&stage, began)?;
+    test.event("Contested", "strictAffinity").await?;
+    let rest = test.quiet().await?;
+    let writes = calico_writes(&test, began)?;
     let accepted = writes.iter().filter(|w| w.response_code == 200).count();
     ensure!(accepted == 2, "two repairs, then rest: {:?}", lines(&writes));
     // Other fields are still looked after, and waking up for them is no reason to fight again.
-    stage
-        .edit(FELIX, DEFAULT, json!({"vxlanPort": 4790}), PERSON)
+    test.edit(FELIX, DEFAULT, json!({"vxlanPort": 4790}), PERSON)
         .await?;
-    stage.field(FELIX, DEFAULT, "vxlanPort", json!(4789)).await?;
-    stage.quiet().await?;
-    let writes = calico_writes(&stage, rest)?;
+    test.field(FELIX, DEFAULT, "vxlanPort", json!(4789)).await?;
+    test.quiet().await?;
+    let writes = calico_writes(&test, rest)?;
     ensure!(
         writes.iter().all(|w| w.resource == "felixconfigurations"),
         "{:?}",
@@ -152,16 +148,16 @@ async fn a_contested_field_is_left_until_the_config_changes(#[case] form: Calico
     fighter.abort();
     // A changed config would start the count again, so nothing is asked of the operator meanwhile.
     let ended = Timestamp::now();
-    stage.quiet().await?;
-    let writes = calico_writes(&stage, ended)?;
+    test.quiet().await?;
+    let writes = calico_writes(&test, ended)?;
     ensure!(writes.is_empty(), "written: {:?}", lines(&writes));
     let mut changed = minimal("CalicoVXLAN");
     changed["nodeAgent"] = json!({"logLevel": "Debug"});
-    stage.apply(changed).await?;
-    stage.ready().await?;
-    specs_are(&stage, "started again", &vxlan(&before, 4096)).await?;
-    stage.delete_and_wait().await?;
-    specs_are(&stage, "given back", &before).await
+    test.apply(changed).await?;
+    test.ready().await?;
+    specs_are(&test, "started again", &vxlan(&before, 4096)).await?;
+    test.delete_and_wait().await?;
+    specs_are(&test, "given back", &before).await
 }
 
 #[rstest]
@@ -169,16 +165,15 @@ async fn a_contested_field_is_left_until_the_config_changes(#[case] form: Calico
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pool_of_tigera_operator_is_not_edited(#[case] form: CalicoApi) -> Result<()> {
-    let stage = Stage::play(options(form)).await?;
+    let test = TestCluster::with_operator(options(form)).await?;
     let label = "app.kubernetes.io/managed-by=tigera-operator";
-    stage
-        .cluster
+    test.cluster
         .kubectl(&["label", "ippool", POOL_NAME, label])
         .await?;
-    let before = stage.calico_specs().await?;
+    let before = test.calico_specs().await?;
     let began = Timestamp::now();
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    let message = stage
+    test.apply(minimal("CalicoVXLAN")).await?;
+    let message = test
         .condition("CalicoConfigured", "False", "PoolManagedByOperator")
         .await?;
     says(
@@ -190,10 +185,10 @@ async fn a_pool_of_tigera_operator_is_not_edited(#[case] form: CalicoApi) -> Res
             "encapsulation: VXLAN",
         ],
     )?;
-    stage.quiet().await?;
+    test.quiet().await?;
     let expected = specs_with(&before, &[(IPAM, DEFAULT, json!({"strictAffinity": true}))]);
-    specs_are(&stage, "Felix keeps IPIP while the pool has it", &expected).await?;
-    let writes = calico_writes(&stage, began)?;
+    specs_are(&test, "Felix keeps IPIP while the pool has it", &expected).await?;
+    let writes = calico_writes(&test, began)?;
     ensure!(
         writes.len() == 1 && writes[0].name == DEFAULT,
         "IPAM only: {:?}",
@@ -201,27 +196,26 @@ async fn a_pool_of_tigera_operator_is_not_edited(#[case] form: CalicoApi) -> Res
     );
 
     // What a person then does to Installation default, tigera/operator does to the pool.
-    stage
-        .edit(
-            POOL,
-            POOL_NAME,
-            json!({"ipipMode": "Never", "vxlanMode": "Always"}),
-            "operator",
-        )
-        .await?;
-    stage.ready().await?;
-    specs_are(&stage, "Felix follows", &vxlan(&before, 4096)).await?;
-    let writes = calico_writes(&stage, began)?;
+    test.edit(
+        POOL,
+        POOL_NAME,
+        json!({"ipipMode": "Never", "vxlanMode": "Always"}),
+        "operator",
+    )
+    .await?;
+    test.ready().await?;
+    specs_are(&test, "Felix follows", &vxlan(&before, 4096)).await?;
+    let writes = calico_writes(&test, began)?;
     ensure!(
         writes.iter().all(|w| w.resource != "ippools"),
         "{:?}",
         lines(&writes)
     );
-    stage.delete_and_wait().await?;
+    test.delete_and_wait().await?;
     let pool = [(
         POOL,
         POOL_NAME,
         json!({"ipipMode": "Never", "vxlanMode": "Always"}),
     )];
-    specs_are(&stage, "theirs stays", &specs_with(&before, &pool)).await
+    specs_are(&test, "theirs stays", &specs_with(&before, &pool)).await
 }

@@ -7,18 +7,18 @@ use rstest::rstest;
 use serde_json::json;
 use wn_e2e::control_plane::{CalicoApi, CalicoCrds, Neighbour};
 use wn_e2e::objects;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::base::*;
 
-async fn migration_is(stage: &Stage, phase: &str) -> Result<()> {
+async fn migration_is(test: &TestCluster, phase: &str) -> Result<()> {
     let resource = objects::resource(
         "migration.projectcalico.org",
         "v1",
         "DatastoreMigration",
         "datastoremigrations",
     );
-    let api = kube::Api::<kube::api::DynamicObject>::all_with(stage.client.clone(), &resource);
+    let api = kube::Api::<kube::api::DynamicObject>::all_with(test.client.clone(), &resource);
     let status = Patch::Merge(json!({"status": {"phase": phase}}));
     api.patch_status("v1-to-v3", &PatchParams::default(), &status)
         .await?;
@@ -30,11 +30,10 @@ async fn migration_is(stage: &Stage, phase: &str) -> Result<()> {
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_written_while_calico_is_not_to_be_written(#[case] form: CalicoApi) -> Result<()> {
-    let stage = Stage::play(options(form)).await?;
-    let before = stage.calico_specs().await?;
+    let test = TestCluster::with_operator(options(form)).await?;
+    let before = test.calico_specs().await?;
     // The API of migrations appears while the operator runs.
-    stage
-        .cluster
+    test.cluster
         .install_neighbour(Neighbour::DatastoreMigration)
         .await?;
     let migration = json!({
@@ -43,70 +42,68 @@ async fn nothing_is_written_while_calico_is_not_to_be_written(#[case] form: Cali
         "metadata": {"name": "v1-to-v3"},
         "spec": {"type": "APIServerToCRDs"},
     });
-    retry(async || stage.create("datastoremigrations", migration.clone()).await).await?;
-    migration_is(&stage, "Migrating").await?;
+    retry(async || test.create("datastoremigrations", migration.clone()).await).await?;
+    migration_is(&test, "Migrating").await?;
     tokio::time::sleep(std::time::Duration::from_millis(500)).await;
     let began = Timestamp::now();
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    let message = stage
+    test.apply(minimal("CalicoVXLAN")).await?;
+    let message = test
         .condition("CalicoConfigured", "False", "MigrationRunning")
         .await?;
     says(&message, &["DatastoreMigration v1-to-v3 is Migrating"])?;
-    migration_is(&stage, "WaitingForConflictResolution").await?;
+    migration_is(&test, "WaitingForConflictResolution").await?;
     let waiting = async || {
-        let message = stage
+        let message = test
             .condition("CalicoConfigured", "False", "MigrationRunning")
             .await?;
         Ok(message.contains("WaitingForConflictResolution").then_some(()))
     };
-    stage.until("the message names the phase", waiting).await?;
-    no_calico_writes(&stage, began).await?;
+    test.until("the message names the phase", waiting).await?;
+    no_calico_writes(&test, began).await?;
 
-    inform(&stage, json!({"datastoreReady": false})).await?;
-    migration_is(&stage, "Complete").await?;
-    let message = stage
+    inform(&test, json!({"datastoreReady": false})).await?;
+    migration_is(&test, "Complete").await?;
+    let message = test
         .condition("CalicoConfigured", "False", "DatastoreNotReady")
         .await?;
     says(
         &message,
         &["ClusterInformation default spec.datastoreReady is false"],
     )?;
-    no_calico_writes(&stage, began).await?;
-    specs_are(&stage, "untouched", &before).await?;
+    no_calico_writes(&test, began).await?;
+    specs_are(&test, "untouched", &before).await?;
 
-    inform(&stage, json!({"datastoreReady": true})).await?;
-    stage.ready().await?;
-    specs_are(&stage, "written at last", &vxlan(&before, 4096)).await?;
+    inform(&test, json!({"datastoreReady": true})).await?;
+    test.ready().await?;
+    specs_are(&test, "written at last", &vxlan(&before, 4096)).await?;
 
     // Nor is drift repaired in a pause, and deletion waits for its end.
-    inform(&stage, json!({"datastoreReady": false})).await?;
-    stage
-        .condition("CalicoConfigured", "False", "DatastoreNotReady")
+    inform(&test, json!({"datastoreReady": false})).await?;
+    test.condition("CalicoConfigured", "False", "DatastoreNotReady")
         .await?;
     let paused = Timestamp::now();
-    stage
-        .edit(IPAM, DEFAULT, json!({"strictAffinity": false}), PERSON)
+    test.edit(IPAM, DEFAULT, json!({"strictAffinity": false}), PERSON)
         .await?;
-    stage.delete().await?;
+    test.delete().await?;
     let restoring = async || {
-        let config = stage.config().await?;
-        let ready = wn_e2e::stage::condition(&config, "Ready")
+        let config = test.config().await?;
+        let ready = wn_e2e::test_cluster::condition(&config, "Ready")
             .cloned()
             .unwrap_or_default();
         Ok((ready["reason"] == "Restoring").then_some(()))
     };
-    stage.until("Restoring", restoring).await?;
-    no_calico_writes(&stage, paused).await?;
-    inform(&stage, json!({"datastoreReady": true})).await?;
+    test.until("Restoring", restoring).await?;
+    no_calico_writes(&test, paused).await?;
+    inform(&test, json!({"datastoreReady": true})).await?;
     let gone = async || {
-        Ok(objects::configs(&stage.client)
+        Ok(objects::configs(&test.client)
             .get_opt(DEFAULT)
             .await?
             .is_none()
             .then_some(()))
     };
-    stage.until("the config is gone", gone).await?;
-    specs_are(&stage, "given back", &before).await
+    test.until("the config is gone", gone).await?;
+    specs_are(&test, "given back", &before).await
 }
 
 #[rstest]
@@ -114,48 +111,45 @@ async fn nothing_is_written_while_calico_is_not_to_be_written(#[case] form: Cali
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn calico_may_come_later_and_go(#[case] form: CalicoApi) -> Result<()> {
-    let mut stage = Stage::play(options(CalicoApi::None)).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    let message = stage
+    let mut test = TestCluster::with_operator(options(CalicoApi::None)).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    let message = test
         .condition("CalicoConfigured", "False", "CalicoNotInstalled")
         .await?;
     says(&message, &["crd.projectcalico.org", "projectcalico.org"])?;
     ensure!(
-        stage.daemon_set("calico-node-windows").await?.is_null(),
+        test.daemon_set("calico-node-windows").await?.is_null(),
         "agents wait for Calico"
     );
 
-    stage.cluster.install_calico(form, &CalicoCrds::Builtin).await?;
-    stage.cluster.seed_calico().await?;
-    stage.form = objects::calico_form(&stage.client).await?.unwrap_or(stage.form);
-    stage.ready().await?;
-    let spec = stage.spec(POOL, POOL_NAME).await?;
+    test.cluster.install_calico(form, &CalicoCrds::Builtin).await?;
+    test.cluster.seed_calico().await?;
+    test.form = objects::calico_form(&test.client).await?.unwrap_or(test.form);
+    test.ready().await?;
+    let spec = test.spec(POOL, POOL_NAME).await?;
     same("vxlanMode", &spec["vxlanMode"], &json!("Always"))?;
 
     // A Calico that is gone is said to be gone, and not waited for on delete.
-    stage.cluster.remove_calico().await?;
-    stage
-        .condition("CalicoConfigured", "False", "CalicoNotInstalled")
+    test.cluster.remove_calico().await?;
+    test.condition("CalicoConfigured", "False", "CalicoNotInstalled")
         .await?;
-    stage.delete_and_wait().await
+    test.delete_and_wait().await
 }
 
 /// CRDs of v1 beside native v3 that holds the objects, and no migration: calico-node's environment says which one is in use.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_empty_v1_beside_v3_is_not_written_to() -> Result<()> {
-    let stage = Stage::play(options(CalicoApi::V3)).await?;
-    stage
-        .cluster
+    let test = TestCluster::with_operator(options(CalicoApi::V3)).await?;
+    test.cluster
         .install_calico(CalicoApi::V1, &CalicoCrds::Builtin)
         .await?;
-    let before = stage.calico_specs().await?;
+    let before = test.calico_specs().await?;
     let began = Timestamp::now();
-    stage.apply(minimal("CalicoVXLAN")).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
     let parts = ["crd.projectcalico.org/v1 is empty", POOL_NAME, "CALICO_API_GROUP"];
-    stage
-        .condition_says("CalicoConfigured", "False", "CalicoAPIUnclear", &parts)
+    test.condition_says("CalicoConfigured", "False", "CalicoAPIUnclear", &parts)
         .await?;
-    no_calico_writes(&stage, began).await?;
+    no_calico_writes(&test, began).await?;
 
     let labels = json!({"k8s-app": "calico-node"});
     let env = json!([{"name": "CALICO_API_GROUP", "value": "projectcalico.org/v3"}]);
@@ -168,7 +162,7 @@ async fn an_empty_v1_beside_v3_is_not_written_to() -> Result<()> {
         "metadata": {"name": "calico-node", "namespace": "kube-system"},
         "spec": {"selector": {"matchLabels": labels}, "template": template},
     });
-    stage.create("daemonsets", daemon_set).await?;
-    stage.ready().await?;
-    specs_are(&stage, "v3 is configured", &vxlan(&before, 4096)).await
+    test.create("daemonsets", daemon_set).await?;
+    test.ready().await?;
+    specs_are(&test, "v3 is configured", &vxlan(&before, 4096)).await
 }

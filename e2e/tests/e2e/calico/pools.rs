@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use rstest::rstest;
 use serde_json::json;
 use wn_e2e::control_plane::CalicoApi;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::base::*;
 
@@ -14,12 +14,12 @@ use super::base::*;
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pool_in_use_is_held_until_migration_is_allowed(#[case] form: CalicoApi) -> Result<()> {
-    let stage = Stage::play(options(form)).await?;
-    linux_pod(&stage).await?;
-    let before = stage.calico_specs().await?;
+    let test = TestCluster::with_operator(options(form)).await?;
+    linux_pod(&test).await?;
+    let before = test.calico_specs().await?;
     let began = Timestamp::now();
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    let message = stage.condition("CalicoConfigured", "False", "PoolInUse").await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    let message = test.condition("CalicoConfigured", "False", "PoolInUse").await?;
     says(
         &message,
         &[
@@ -29,47 +29,43 @@ async fn a_pool_in_use_is_held_until_migration_is_allowed(#[case] form: CalicoAp
             "Migrate",
         ],
     )?;
-    stage.quiet().await?;
+    test.quiet().await?;
     let expected = specs_with(&before, &[(IPAM, DEFAULT, json!({"strictAffinity": true}))]);
-    specs_are(&stage, "held", &expected).await?;
-    let writes = calico_writes(&stage, began)?;
+    specs_are(&test, "held", &expected).await?;
+    let writes = calico_writes(&test, began)?;
     ensure!(
         writes.iter().all(|w| w.resource.starts_with("ipamconfig")),
         "no encapsulation: {:?}",
         lines(&writes)
     );
     ensure!(
-        stage.daemon_set("calico-node-windows").await?.is_null(),
+        test.daemon_set("calico-node-windows").await?.is_null(),
         "agents wait for Calico"
     );
 
     let mut migrate = minimal("CalicoVXLAN");
     migrate["calico"] = json!({"encapsulation": {"whenInUse": "Migrate"}});
-    stage.apply(migrate.clone()).await?;
-    stage.ready().await?;
-    specs_are(&stage, "migrated", &vxlan(&before, 4096)).await?;
+    test.apply(migrate.clone()).await?;
+    test.ready().await?;
+    specs_are(&test, "migrated", &vxlan(&before, 4096)).await?;
     // What we hold is held: a change back by hand is drift, not a pool to be spared.
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    stage
-        .edit(POOL, POOL_NAME, json!({"vxlanMode": "CrossSubnet"}), PERSON)
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    test.edit(POOL, POOL_NAME, json!({"vxlanMode": "CrossSubnet"}), PERSON)
         .await?;
-    stage
-        .event("DriftRepaired", "spec.vxlanMode from CrossSubnet to Always")
+    test.event("DriftRepaired", "spec.vxlanMode from CrossSubnet to Always")
         .await?;
-    stage.ready().await?;
+    test.ready().await?;
     // Giving it back interrupts these pods, too.
-    stage.delete().await?;
+    test.delete().await?;
     let parts = [
         POOL_NAME,
         "waiting to set",
         "spec.vxlanMode: Never",
         "whenInUse to Migrate",
     ];
-    stage
-        .condition_says("Ready", "False", "Restoring", &parts)
-        .await?;
-    stage.apply(migrate).await?;
-    stage.gone().await?;
-    specs_are(&stage, "given back", &before).await
+    test.condition_says("Ready", "False", "Restoring", &parts).await?;
+    test.apply(migrate).await?;
+    test.gone().await?;
+    specs_are(&test, "given back", &before).await
 }

@@ -10,14 +10,14 @@ use wn_api::calico::CalicoApi;
 use wn_e2e::control_plane::Cluster;
 use wn_e2e::objects;
 use wn_e2e::simulator::Simulator;
-use wn_e2e::stage::Stage;
+use wn_e2e::test_cluster::TestCluster;
 
-/// A stage on a cluster that was set up by hand; the operator is not started.
-async fn stage_on(cluster: Cluster) -> Result<Stage> {
+/// A cluster that was set up by hand; the operator is not started.
+async fn cluster_on(cluster: Cluster) -> Result<TestCluster> {
     let client = cluster.client();
     let form = objects::calico_form(&client).await?.unwrap_or(CalicoApi::V1);
     let simulator = Simulator::start(client.clone());
-    Ok(Stage {
+    Ok(TestCluster {
         operator: None,
         simulator,
         client,
@@ -26,6 +26,6 @@ async fn stage_on(cluster: Cluster) -> Result<Stage> {
     })
 }
 
-async fn kubectl(stage: &Stage, line: &str) -> Result<String> {
-    stage.cluster.kubectl(&line.split(' ').collect::<Vec<_>>()).await
+async fn kubectl(test: &TestCluster, line: &str) -> Result<String> {
+    test.cluster.kubectl(&line.split(' ').collect::<Vec<_>>()).await
 }

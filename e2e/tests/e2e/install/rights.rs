@@ -9,14 +9,15 @@ use anyhow::{Context as _, Result, ensure};
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
-use wn_api::names::{flannel, kube_proxy, node_agent};
+use wn_api::names::{kube_proxy, node_agent};
 use wn_e2e::control_plane::{AuditEvent, CalicoApi, Cluster, ClusterOptions, Neighbour, NodeSpec};
+use wn_e2e::flannel;
 use wn_e2e::objects::text;
 use wn_e2e::operator::{NAME, Operator, USER};
-use wn_e2e::simulator::{Mishap, words};
-use wn_e2e::stage::{SINGLETON, Stage, minimal};
+use wn_e2e::simulator::{NodeFault, words};
+use wn_e2e::test_cluster::{SINGLETON, TestCluster, minimal};
 
-use super::{kubectl, stage_on};
+use super::{cluster_on, kubectl};
 
 /// One verb on one resource, somewhere.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -112,10 +113,10 @@ fn needed(event: &AuditEvent) -> Vec<Right> {
     rights
 }
 
-/// What the release of a stage grants, and what of it its operator has used.
-async fn rights(stage: &Stage) -> Result<(BTreeSet<Right>, BTreeSet<Right>)> {
-    let grants = granted(&stage.cluster.helm(&["get", "manifest", NAME, "-n", NAME]).await?)?;
-    let log = stage.cluster.audit_log()?;
+/// What the release of a test grants, and what of it its operator has used.
+async fn rights(test: &TestCluster) -> Result<(BTreeSet<Right>, BTreeSet<Right>)> {
+    let grants = granted(&test.cluster.helm(&["get", "manifest", NAME, "-n", NAME]).await?)?;
+    let log = test.cluster.audit_log()?;
     let requests = log.by(USER);
     let refused: Vec<_> = requests
         .iter()
@@ -140,7 +141,7 @@ async fn rights(stage: &Stage) -> Result<(BTreeSet<Right>, BTreeSet<Right>)> {
     Ok((grants, used))
 }
 
-async fn stage(form: CalicoApi) -> Result<Stage> {
+async fn test_cluster(form: CalicoApi) -> Result<TestCluster> {
     let options = ClusterOptions {
         calico_api: form,
         ..ClusterOptions::default()
@@ -153,39 +154,37 @@ async fn stage(form: CalicoApi) -> Result<Stage> {
     cluster.install_neighbour(Neighbour::Installation).await?;
     cluster.install_neighbour(Neighbour::TigeraStatus).await?;
     Operator::install(&cluster, &[("tigeraOperator.enabled", "true")]).await?;
-    stage_on(cluster).await
+    cluster_on(cluster).await
 }
 
 /// Calico's own objects are changed and given back; then there are none, and ours are made and removed.
-async fn calico_life(stage: &mut Stage) -> Result<()> {
-    let before = stage.calico_specs().await?;
-    stage.start().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    stage
-        .edit(
-            ConfigKind::IpamConfiguration,
-            SINGLETON,
-            json!({"strictAffinity": false}),
-            "kubectl-edit",
-        )
-        .await?;
-    stage.event("DriftRepaired", "strictAffinity").await?;
-    stage.delete_and_wait().await?;
-    ensure!(stage.calico_specs().await? == before, "Calico was not given back");
+async fn calico_life(test: &mut TestCluster) -> Result<()> {
+    let before = test.calico_specs().await?;
+    test.start_operator().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    test.edit(
+        ConfigKind::IpamConfiguration,
+        SINGLETON,
+        json!({"strictAffinity": false}),
+        "kubectl-edit",
+    )
+    .await?;
+    test.event("DriftRepaired", "strictAffinity").await?;
+    test.delete_and_wait().await?;
+    ensure!(test.calico_specs().await? == before, "Calico was not given back");
 
     for kind in [ConfigKind::IpamConfiguration, ConfigKind::FelixConfiguration] {
-        stage
-            .calico(kind)
+        test.calico(kind)
             .delete(SINGLETON, &DeleteParams::default())
             .await?;
     }
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    stage.delete_and_wait().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    test.delete_and_wait().await?;
     for kind in [ConfigKind::IpamConfiguration, ConfigKind::FelixConfiguration] {
         ensure!(
-            stage.spec(kind, SINGLETON).await?.is_null(),
+            test.spec(kind, SINGLETON).await?.is_null(),
             "{} that we made is still there",
             kind.as_str()
         );
@@ -193,71 +192,67 @@ async fn calico_life(stage: &mut Stage) -> Result<()> {
     Ok(())
 }
 
-async fn own_proxy(stage: &Stage, wanted: bool) -> Result<()> {
+async fn own_proxy(test: &TestCluster, wanted: bool) -> Result<()> {
     let what = format!("a DaemonSet of its own for the old node: {wanted}");
-    stage
-        .until(&what, async || {
-            let found = stage.daemon_set(kube_proxy::NO_DSR_DAEMON_SET).await?;
-            Ok((found.is_null() != wanted).then_some(()))
-        })
-        .await
+    test.until(&what, async || {
+        let found = test.daemon_set(kube_proxy::NO_DSR_DAEMON_SET).await?;
+        Ok((found.is_null() != wanted).then_some(()))
+    })
+    .await
 }
 
 /// The same change twice, so that the Event is counted up; and everything of ours handed over.
-async fn workload_life(stage: &Stage) -> Result<()> {
+async fn workload_life(test: &TestCluster) -> Result<()> {
     // Nodes that come up are tainted, and those that are up are not.
     let mut tainting = minimal("CalicoVXLAN");
     tainting["readiness"] = json!({"taint": "Continuous"});
-    stage.apply(tainting).await?;
-    stage.ready().await?;
+    test.apply(tainting).await?;
+    test.ready().await?;
     // The pod that an Event names is looked at.
-    let failing = stage
+    let failing = test
         .simulator
-        .befall("windows-0", &Mishap::Sandbox(words::MUTEX))
+        .break_node("windows-0", &NodeFault::Sandbox(words::MUTEX))
         .await?;
-    stage.condition("NodesReady", "False", "NodesNotReady").await?;
+    test.condition("NodesReady", "False", "NodesNotReady").await?;
     failing.run().await?;
-    stage.ready().await?;
+    test.ready().await?;
     // A node that cannot do DSR has a DaemonSet of kube-proxy for itself.
     let old = NodeSpec::windows("old").kernel_version("10.0.17763.1000");
-    stage.cluster.add_node(old).await?;
-    own_proxy(stage, true).await?;
-    stage.cluster.remove_node("old").await?;
-    own_proxy(stage, false).await?;
+    test.cluster.add_node(old).await?;
+    own_proxy(test, true).await?;
+    test.cluster.remove_node("old").await?;
+    own_proxy(test, false).await?;
     // The leader makes its Lease again.
-    kubectl(stage, &format!("delete lease {NAME} -n {NAME}")).await?;
-    stage
-        .until("the Lease is made again", async || {
-            let found = kubectl(stage, &format!("get leases -n {NAME} -o name")).await?;
-            Ok((!found.is_empty()).then_some(()))
-        })
-        .await?;
+    kubectl(test, &format!("delete lease {NAME} -n {NAME}")).await?;
+    test.until("the Lease is made again", async || {
+        let found = kubectl(test, &format!("get leases -n {NAME} -o name")).await?;
+        Ok((!found.is_empty()).then_some(()))
+    })
+    .await?;
     let maps = [node_agent::CONFIG_MAP, kube_proxy::CONFIG_MAP];
     for map in [maps[0], maps[0], maps[1]] {
         kubectl(
-            stage,
+            test,
             &format!(r#"patch configmap {map} -n {NAME} --type=json -p [{{"op":"remove","path":"/data"}}]"#),
         )
         .await?;
-        stage
-            .until("the ConfigMap is put right", async || {
-                let data = kubectl(
-                    stage,
-                    &format!("get configmap {map} -n {NAME} -o jsonpath={{.data}}"),
-                )
-                .await?;
-                Ok((!data.is_empty()).then_some(()))
-            })
+        test.until("the ConfigMap is put right", async || {
+            let data = kubectl(
+                test,
+                &format!("get configmap {map} -n {NAME} -o jsonpath={{.data}}"),
+            )
             .await?;
-        stage.quiet().await?;
+            Ok((!data.is_empty()).then_some(()))
+        })
+        .await?;
+        test.quiet().await?;
     }
     for name in [node_agent::DAEMON_SET, kube_proxy::DAEMON_SET] {
-        kubectl(stage, &format!("delete daemonset {name} -n {NAME}")).await?;
-        stage
-            .until("the DaemonSet is made again", async || {
-                Ok((!stage.daemon_set(name).await?.is_null()).then_some(()))
-            })
-            .await?;
+        kubectl(test, &format!("delete daemonset {name} -n {NAME}")).await?;
+        test.until("the DaemonSet is made again", async || {
+            Ok((!test.daemon_set(name).await?.is_null()).then_some(()))
+        })
+        .await?;
     }
     let installation = json!({
         "apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"},
@@ -265,72 +260,62 @@ async fn workload_life(stage: &Stage) -> Result<()> {
     });
     let mut enforcing = minimal("CalicoVXLAN");
     enforcing["calico"] = json!({"installation": "Enforce"});
-    stage.apply(enforcing).await?;
-    stage.create("installations", installation).await?;
-    stage
-        .until("the Installation is as Windows nodes need it", async || {
-            let bgp = "get installation default -o jsonpath={.spec.calicoNetwork.bgp}";
-            Ok((kubectl(stage, bgp).await? == "Disabled").then_some(()))
-        })
-        .await?;
-    stage
-        .until("the ConfigMap for tigera/operator is made", async || {
-            let found = kubectl(stage, "get configmaps -n tigera-operator -o name").await?;
-            Ok(found.contains("kubernetes-services-endpoint").then_some(()))
-        })
-        .await?;
-    kubectl(stage, "delete installation default").await?;
-    stage.ready().await?;
-    stage.delete_and_wait().await
+    test.apply(enforcing).await?;
+    test.create("installations", installation).await?;
+    test.until("the Installation is as Windows nodes need it", async || {
+        let bgp = "get installation default -o jsonpath={.spec.calicoNetwork.bgp}";
+        Ok((kubectl(test, bgp).await? == "Disabled").then_some(()))
+    })
+    .await?;
+    test.until("the ConfigMap for tigera/operator is made", async || {
+        let found = kubectl(test, "get configmaps -n tigera-operator -o name").await?;
+        Ok(found.contains("kubernetes-services-endpoint").then_some(()))
+    })
+    .await?;
+    kubectl(test, "delete installation default").await?;
+    test.ready().await?;
+    test.delete_and_wait().await
 }
 
 /// Networks that are not Calico's, one after the other; flannel's configuration is changed and given back.
-async fn network_life(stage: &Stage) -> Result<()> {
-    for (node, cidr) in [("linux-0", "10.244.0.0/24"), ("windows-0", "10.244.1.0/24")] {
-        let spec = json!({"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}});
-        kubectl(stage, &format!("patch node {node} --type=merge -p {spec}")).await?;
-    }
-    let namespace =
-        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": flannel::NAMESPACE}});
-    stage.create("namespaces", namespace).await?;
-    let config = json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": flannel::CONFIG_MAP, "namespace": flannel::NAMESPACE},
-        "data": {"net-conf.json": r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}"#},
-    });
-    stage.create("configmaps", config).await?;
+async fn network_life(test: &TestCluster) -> Result<()> {
+    flannel::assign_pod_cidrs(test).await?;
+    flannel::install(
+        test,
+        r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}"#,
+    )
+    .await?;
     for network in ["FlannelVXLAN", "StaticRoutes"] {
-        stage
-            .apply(json!({
-                "network": {"type": network},
-                "networkAgent": {"image": {"repository": "example/agent", "tag": "v1"}},
-                "calico": {"encapsulation": {"whenInUse": "Migrate"}},
-            }))
-            .await?;
-        stage.ready().await?;
+        test.apply(json!({
+            "network": {"type": network},
+            "networkAgent": {"image": {"repository": "example/agent", "tag": "v1"}},
+            "calico": {"encapsulation": {"whenInUse": "Migrate"}},
+        }))
+        .await?;
+        test.ready().await?;
     }
-    stage.apply(minimal("CloudProvider")).await?;
-    stage.ready().await?;
-    stage.delete_and_wait().await
+    test.apply(minimal("CloudProvider")).await?;
+    test.ready().await?;
+    test.delete_and_wait().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rights_are_exactly_those_that_are_used() -> Result<()> {
     let (v1, v3) = tokio::try_join!(
         async {
-            let mut stage = stage(CalicoApi::V1).await?;
-            calico_life(&mut stage).await?;
-            workload_life(&stage).await?;
-            network_life(&stage).await?;
+            let mut test = test_cluster(CalicoApi::V1).await?;
+            calico_life(&mut test).await?;
+            workload_life(&test).await?;
+            network_life(&test).await?;
             // It gives up its Lease.
-            let operator = stage.operator.take().context("the operator does not run")?;
+            let operator = test.operator.take().context("the operator does not run")?;
             operator.terminate()?;
-            rights(&stage).await
+            rights(&test).await
         },
         async {
-            let mut stage = stage(CalicoApi::V3).await?;
-            calico_life(&mut stage).await?;
-            rights(&stage).await
+            let mut test = test_cluster(CalicoApi::V3).await?;
+            calico_life(&mut test).await?;
+            rights(&test).await
         },
     )?;
     ensure!(v1.0 == v3.0 && v1.0.len() > 50, "{} grants", v1.0.len());

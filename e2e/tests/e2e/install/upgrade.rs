@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use wn_e2e::control_plane::{Cluster, ClusterOptions, paths};
 use wn_e2e::operator::NAME;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
-use super::{kubectl, stage_on};
+use super::{cluster_on, kubectl};
 
 const CRD: &str = "windowsnodeconfigs.windowsnode.dev";
 
@@ -24,15 +24,15 @@ fn earlier_charts() -> Result<Vec<String>> {
 }
 
 /// Runs helm for a release in a namespace of the same name.
-async fn helm(stage: &Stage, verb: &str, release: &str, rest: &[&str]) -> Result<String> {
+async fn helm(test: &TestCluster, verb: &str, release: &str, rest: &[&str]) -> Result<String> {
     let args = [&[verb, release], rest, &["--namespace", release]].concat();
-    stage.cluster.helm(&args).await
+    test.cluster.helm(&args).await
 }
 
 /// Each earlier chart, with each way of dealing with its values. The pod does nothing here: see `Operator::install`.
 #[tokio::test(flavor = "multi_thread")]
 async fn earlier_charts_are_upgraded() -> Result<()> {
-    let mut stage = stage_on(Cluster::start(ClusterOptions::default()).await?).await?;
+    let mut test = cluster_on(Cluster::start(ClusterOptions::default()).await?).await?;
     let chart = format!("charts/{NAME}");
     let set = ["--set", "replicaCount=0,logLevel=debug"];
     // Whether the value of the earlier release is still there.
@@ -46,12 +46,12 @@ async fn earlier_charts_are_upgraded() -> Result<()> {
     for earlier in &earlier {
         for (way, kept) in ways {
             let install = [&[earlier.as_str(), "--create-namespace"][..], &set].concat();
-            helm(&stage, "install", NAME, &install).await?;
+            helm(&test, "install", NAME, &install).await?;
             let upgrade = [&[chart.as_str()], way].concat();
-            helm(&stage, "upgrade", NAME, &upgrade)
+            helm(&test, "upgrade", NAME, &upgrade)
                 .await
                 .with_context(|| format!("{earlier} {way:?}"))?;
-            let deployment = kubectl(&stage, &format!("get deployment {NAME} -n {NAME} -o yaml")).await?;
+            let deployment = kubectl(&test, &format!("get deployment {NAME} -n {NAME} -o yaml")).await?;
             let level = if kept { "debug" } else { "info" };
             for part in [
                 format!("image: {NAME}:{}", env!("CARGO_PKG_VERSION")),
@@ -62,39 +62,39 @@ async fn earlier_charts_are_upgraded() -> Result<()> {
                     "{earlier} {way:?}: no {part} in {deployment}"
                 );
             }
-            helm(&stage, "uninstall", NAME, &["--wait"]).await?;
+            helm(&test, "uninstall", NAME, &["--wait"]).await?;
         }
     }
     // The rights that came with the upgrade are those the operator needs.
     let oldest = earlier.first().context("no chart")?;
-    helm(&stage, "install", NAME, &[&[oldest.as_str()][..], &set].concat()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
+    helm(&test, "install", NAME, &[&[oldest.as_str()][..], &set].concat()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
     let new = "networkPolicy.enabled=true,commonAnnotations.team=windows";
-    helm(&stage, "upgrade", NAME, &[&chart, "--reuse-values", "--set", new]).await?;
-    let policies = kubectl(&stage, &format!("get networkpolicies -n {NAME} -o name")).await?;
+    helm(&test, "upgrade", NAME, &[&chart, "--reuse-values", "--set", new]).await?;
+    let policies = kubectl(&test, &format!("get networkpolicies -n {NAME} -o name")).await?;
     assert_eq!(policies.lines().count(), 2, "{policies}");
-    stage.start().await?;
-    stage.ready().await?;
-    stage.delete_and_wait().await
+    test.start_operator().await?;
+    test.ready().await?;
+    test.delete_and_wait().await
 }
 
 /// Which release helm takes the CRD for.
-async fn owner(stage: &Stage) -> Result<String> {
+async fn owner(test: &TestCluster) -> Result<String> {
     let path = r"jsonpath={.metadata.annotations.meta\.helm\.sh/release-name}";
-    stage.cluster.kubectl(&["get", "crd", CRD, "-o", path]).await
+    test.cluster.kubectl(&["get", "crd", CRD, "-o", path]).await
 }
 
 /// The ways that docs/install.md gives for a CRD that a release of another name left.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kept_crd_is_adopted() -> Result<()> {
-    let stage = stage_on(Cluster::start(ClusterOptions::default()).await?).await?;
+    let test = cluster_on(Cluster::start(ClusterOptions::default()).await?).await?;
     let chart = format!("charts/{NAME}");
     let install = [chart.as_str(), "--create-namespace", "--set", "replicaCount=0"];
-    helm(&stage, "install", NAME, &install).await?;
-    helm(&stage, "uninstall", NAME, &["--wait"]).await?;
-    assert_eq!(owner(&stage).await?, NAME);
+    helm(&test, "install", NAME, &install).await?;
+    helm(&test, "uninstall", NAME, &["--wait"]).await?;
+    assert_eq!(owner(&test).await?, NAME);
 
-    let refused = helm(&stage, "install", "other", &install).await;
+    let refused = helm(&test, "install", "other", &install).await;
     let message = format!(
         "{:#}",
         refused.err().context("another release took the CRD unasked")?
@@ -103,30 +103,30 @@ async fn a_kept_crd_is_adopted() -> Result<()> {
         assert!(message.contains(part), "{message}");
     }
     helm(
-        &stage,
+        &test,
         "install",
         "other",
         &[&install[..], &["--take-ownership"]].concat(),
     )
     .await?;
-    assert_eq!(owner(&stage).await?, "other");
-    helm(&stage, "uninstall", "other", &["--wait"]).await?;
+    assert_eq!(owner(&test).await?, "other");
+    helm(&test, "uninstall", "other", &["--wait"]).await?;
 
     helm(
-        &stage,
+        &test,
         "install",
         "without",
         &[&install[..], &["--set", "crds.enabled=false"]].concat(),
     )
     .await?;
-    assert_eq!(owner(&stage).await?, "other", "it is left alone");
-    helm(&stage, "uninstall", "without", &["--wait"]).await?;
+    assert_eq!(owner(&test).await?, "other", "it is left alone");
+    helm(&test, "uninstall", "without", &["--wait"]).await?;
 
     // Helm before 3.17.
     let annotations = "meta.helm.sh/release-name=third meta.helm.sh/release-namespace=third";
-    kubectl(&stage, &format!("annotate crd {CRD} --overwrite {annotations}")).await?;
-    helm(&stage, "install", "third", &install).await?;
-    assert_eq!(owner(&stage).await?, "third");
-    helm(&stage, "upgrade", "third", &[&chart, "--reuse-values"]).await?;
+    kubectl(&test, &format!("annotate crd {CRD} --overwrite {annotations}")).await?;
+    helm(&test, "install", "third", &install).await?;
+    assert_eq!(owner(&test).await?, "third");
+    helm(&test, "upgrade", "third", &[&chart, "--reuse-values"]).await?;
     Ok(())
 }

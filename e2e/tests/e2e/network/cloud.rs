@@ -4,24 +4,22 @@ use anyhow::{Result, ensure};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use wn_api::names::{eks, kube_proxy, node_agent};
-use wn_e2e::stage::minimal;
+use wn_e2e::test_cluster::minimal;
 
 use super::base::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prerequisites_of_eks_are_named_until_they_are_met() -> Result<()> {
-    let mut stage = stage().await?;
+    let mut test = test_cluster().await?;
     let labels = json!({"metadata": {"labels": {"eks.amazonaws.com/nodegroup": "windows"}}});
     let params = PatchParams::default();
-    stage
-        .nodes()
+    test.nodes()
         .patch("windows-0", &params, &Patch::Merge(labels))
         .await?;
-    stage.start().await?;
-    stage.apply(minimal("CloudProvider")).await?;
+    test.start_operator().await?;
+    test.apply(minimal("CloudProvider")).await?;
     let parts = ["amazon-vpc-cni", eks::WINDOWS_IPAM, "windows-0", eks::ADDRESSES];
-    stage
-        .condition_says("NetworkConfigured", "False", "PrerequisiteMissing", &parts)
+    test.condition_says("NetworkConfigured", "False", "PrerequisiteMissing", &parts)
         .await?;
 
     let config = json!({
@@ -29,23 +27,20 @@ async fn prerequisites_of_eks_are_named_until_they_are_met() -> Result<()> {
         "metadata": {"name": eks::CONFIG_MAP, "namespace": "kube-system"},
         "data": {eks::WINDOWS_IPAM: "true"},
     });
-    stage.create("configmaps", config).await?;
+    test.create("configmaps", config).await?;
     let allocatable = json!({"status": {"allocatable": {eks::ADDRESSES: "14"}}});
-    stage
-        .nodes()
+    test.nodes()
         .patch_status("windows-0", &params, &Patch::Merge(allocatable))
         .await?;
-    stage
-        .condition_says("NetworkConfigured", "True", "AsExpected", &["DSR"])
+    test.condition_says("NetworkConfigured", "True", "AsExpected", &["DSR"])
         .await?;
-    stage.condition("KubeProxyAvailable", "True", "External").await?;
-    stage
-        .condition("NodeAgentAvailable", "True", "NotApplicable")
+    test.condition("KubeProxyAvailable", "True", "External").await?;
+    test.condition("NodeAgentAvailable", "True", "NotApplicable")
         .await?;
-    stage.ready().await?;
+    test.ready().await?;
     for name in [kube_proxy::DAEMON_SET, node_agent::DAEMON_SET] {
         ensure!(
-            stage.daemon_set(name).await?.is_null(),
+            test.daemon_set(name).await?.is_null(),
             "{name} is not ours to run"
         );
     }
@@ -55,28 +50,25 @@ async fn prerequisites_of_eks_are_named_until_they_are_met() -> Result<()> {
 /// Azure CNI shows nothing in the API that could be checked; what is not known is said.
 #[tokio::test(flavor = "multi_thread")]
 async fn aks_works_with_nothing_of_ours() -> Result<()> {
-    let mut stage = stage().await?;
+    let mut test = test_cluster().await?;
     let labels = json!({"metadata": {"labels": {"kubernetes.azure.com/cluster": "mc"}}});
     let params = PatchParams::default();
-    stage
-        .nodes()
+    test.nodes()
         .patch("windows-0", &params, &Patch::Merge(labels))
         .await?;
-    stage.start().await?;
-    stage.apply(minimal("CloudProvider")).await?;
-    stage.ready().await?;
-    stage
-        .condition_says("NetworkConfigured", "True", "AsExpected", &["AKS", "DSR"])
+    test.start_operator().await?;
+    test.apply(minimal("CloudProvider")).await?;
+    test.ready().await?;
+    test.condition_says("NetworkConfigured", "True", "AsExpected", &["AKS", "DSR"])
         .await?;
     let mut managed = minimal("CloudProvider");
     managed["kubeProxy"] = json!({"management": "Managed"});
-    stage.apply(managed).await?;
-    stage
-        .condition_says(
-            "Ready",
-            "False",
-            "InvalidSpec",
-            &["spec.kubeProxy.management", "remove it"],
-        )
-        .await
+    test.apply(managed).await?;
+    test.condition_says(
+        "Ready",
+        "False",
+        "InvalidSpec",
+        &["spec.kubeProxy.management", "remove it"],
+    )
+    .await
 }

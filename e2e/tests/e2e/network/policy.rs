@@ -5,30 +5,29 @@ use wn_api::names::{network_agent, node_agent};
 use wn_e2e::control_plane::ClusterOptions;
 use wn_e2e::objects;
 use wn_e2e::operator::NAME;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::base::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn from_calicos_network_to_static_routes_and_back() -> Result<()> {
-    let mut stage = Stage::set(ClusterOptions::default()).await?;
-    pod_cidr(&stage, "linux-0", "10.245.0.0/24").await?;
-    pod_cidr(&stage, "windows-0", "10.245.1.0/24").await?;
-    stage.start().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    let specs = stage.calico_specs().await?;
+    let mut test = TestCluster::without_operator(ClusterOptions::default()).await?;
+    assign_pod_cidr(&test, "linux-0", "10.245.0.0/24").await?;
+    assign_pod_cidr(&test, "windows-0", "10.245.1.0/24").await?;
+    test.start_operator().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    let specs = test.calico_specs().await?;
 
-    stage.apply(spec("StaticRoutes")).await?;
-    stage
-        .condition("CalicoConfigured", "True", "NotApplicable")
+    test.apply(spec("StaticRoutes")).await?;
+    test.condition("CalicoConfigured", "True", "NotApplicable")
         .await?;
-    stage.ready().await?;
+    test.ready().await?;
     ensure!(
-        stage.calico_specs().await? == specs,
+        test.calico_specs().await? == specs,
         "Calico's configuration was touched"
     );
-    let agent = stage.daemon_set(node_agent::DAEMON_SET).await?;
+    let agent = test.daemon_set(node_agent::DAEMON_SET).await?;
     ensure!(
         agent.pointer("/spec/template/spec/initContainers").is_none(),
         "{agent}"
@@ -40,19 +39,18 @@ async fn from_calicos_network_to_static_routes_and_back() -> Result<()> {
     ] {
         ensure!(agent.contains(part), "{part} is not in {agent}");
     }
-    let maps = objects::list(&config_maps(&stage, NAME)).await?;
+    let maps = objects::list(&config_maps(&test, NAME)).await?;
     let left = maps
         .iter()
         .any(|m| objects::text(m, "/metadata/name") == node_agent::CONFIG_MAP);
     ensure!(!left, "the CNI configuration of Calico is left");
 
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
     ensure!(
-        stage
-            .daemon_set(network_agent::STATIC_ROUTES_DAEMON_SET)
+        test.daemon_set(network_agent::STATIC_ROUTES_DAEMON_SET)
             .await?
             .is_null()
     );
-    stage.delete_and_wait().await
+    test.delete_and_wait().await
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
 use wn_e2e::objects::text;
-use wn_e2e::stage::{SINGLETON, Stage, minimal};
+use wn_e2e::test_cluster::{SINGLETON, TestCluster, minimal};
 
 const TYPE: &str = "NetworkConfigured";
 
@@ -21,15 +21,14 @@ async fn host_local_addresses_of_the_nodes_pod_cidr() -> Result<()> {
         windows_nodes: 0,
         ..ClusterOptions::default()
     };
-    let stage = Stage::play(options).await?;
-    stage.cluster.add_node(NodeSpec::windows("bare")).await?;
-    stage.apply(host_local()).await?;
+    let test = TestCluster::with_operator(options).await?;
+    test.cluster.add_node(NodeSpec::windows("bare")).await?;
+    test.apply(host_local()).await?;
     let parts = ["Node bare has no IPv4 range", "--allocate-node-cidrs"];
-    stage
-        .condition_says(TYPE, "False", "PodCIDRMissing", &parts)
+    test.condition_says(TYPE, "False", "PodCIDRMissing", &parts)
         .await?;
-    stage.condition("Stalled", "True", "PodCIDRMissing").await?;
-    stage.cluster.remove_node("bare").await?;
+    test.condition("Stalled", "True", "PodCIDRMissing").await?;
+    test.cluster.remove_node("bare").await?;
     let delete = [
         "delete",
         "pods",
@@ -39,30 +38,27 @@ async fn host_local_addresses_of_the_nodes_pod_cidr() -> Result<()> {
         "--grace-period=0",
         "--force",
     ];
-    stage.cluster.kubectl(&delete).await?;
+    test.cluster.kubectl(&delete).await?;
 
     let node = NodeSpec::windows("ranged")
         .pod_cidr("10.244.7.0/24")
         .max_pods(100);
-    stage.cluster.add_node(node).await?;
-    stage.condition(TYPE, "True", "AsExpected").await?;
-    stage.ready().await?;
+    test.cluster.add_node(node).await?;
+    test.condition(TYPE, "True", "AsExpected").await?;
+    test.ready().await?;
     // Calico's IPAM is not asked, so it is not touched.
-    let ipam = stage.spec(ConfigKind::IpamConfiguration, SINGLETON).await?;
+    let ipam = test.spec(ConfigKind::IpamConfiguration, SINGLETON).await?;
     ensure!(ipam["strictAffinity"] == false, "{ipam}");
-    let blocks = stage
-        .cluster
-        .kubectl(&["get", "ipamblocks", "-o", "name"])
-        .await?;
+    let blocks = test.cluster.kubectl(&["get", "ipamblocks", "-o", "name"]).await?;
     ensure!(blocks.trim().is_empty(), "{blocks}");
-    let config = stage.config().await?;
+    let config = test.config().await?;
     let originals = config
         .pointer("/status/calico/originals")
         .and_then(Value::as_array);
     ensure!(originals.is_some_and(|all| all.iter().all(|o| text(o, "/kind") != "IPAMConfiguration")));
-    let pool = stage.spec(ConfigKind::IpPool, "default-ipv4-ippool").await?;
+    let pool = test.spec(ConfigKind::IpPool, "default-ipv4-ippool").await?;
     ensure!(pool["ipipMode"] == "Never", "{pool}");
-    stage.delete_and_wait().await
+    test.delete_and_wait().await
 }
 
 fn calico(kind: &str, name: &str, spec: Value) -> Value {
@@ -71,12 +67,11 @@ fn calico(kind: &str, name: &str, spec: Value) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nodes_that_share_no_subnet_need_peers() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoBGP")).await?;
-    stage.ready().await?;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoBGP")).await?;
+    test.ready().await?;
     let away = "projectcalico.org/IPv4Address=10.99.0.1/24";
-    stage
-        .cluster
+    test.cluster
         .kubectl(&["annotate", "node", "linux-0", away])
         .await?;
     let parts = [
@@ -84,53 +79,47 @@ async fn nodes_that_share_no_subnet_need_peers() -> Result<()> {
         "linux-0 in 10.99.0.0/24",
         "nothing routes pods' packets",
     ];
-    stage
-        .condition_says(TYPE, "False", "NotL2Adjacent", &parts)
+    test.condition_says(TYPE, "False", "NotL2Adjacent", &parts)
         .await?;
-    stage.condition("Ready", "False", "NotL2Adjacent").await?;
+    test.condition("Ready", "False", "NotL2Adjacent").await?;
 
     let peer = calico(
         "BGPPeer",
         "rack",
         json!({"peerIP": "10.99.0.254", "asNumber": 64512}),
     );
-    stage.create("bgppeers", peer).await?;
-    stage.condition(TYPE, "True", "AsExpected").await?;
-    stage.ready().await?;
+    test.create("bgppeers", peer).await?;
+    test.condition(TYPE, "True", "AsExpected").await?;
+    test.ready().await?;
     let off = json!({"nodeToNodeMeshEnabled": false});
-    stage
-        .create("bgpconfigurations", calico("BGPConfiguration", "default", off))
+    test.create("bgpconfigurations", calico("BGPConfiguration", "default", off))
         .await?;
-    stage.condition(TYPE, "True", "AsExpected").await?;
-    stage.cluster.kubectl(&["delete", "bgppeer", "rack"]).await?;
+    test.condition(TYPE, "True", "AsExpected").await?;
+    test.cluster.kubectl(&["delete", "bgppeer", "rack"]).await?;
     let parts = ["nodeToNodeMeshEnabled is false", "no BGPPeer"];
-    stage.condition_says(TYPE, "False", "BGPDisabled", &parts).await?;
-    stage
-        .cluster
+    test.condition_says(TYPE, "False", "BGPDisabled", &parts).await?;
+    test.cluster
         .kubectl(&["delete", "bgpconfiguration", "default"])
         .await?;
     // A /32 says nothing about the network.
     let alone = "projectcalico.org/IPv4Address=10.99.0.1/32";
-    stage
-        .cluster
+    test.cluster
         .kubectl(&["annotate", "node", "linux-0", "--overwrite", alone])
         .await?;
-    stage.ready().await
+    test.ready().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_backend_of_linux_nodes_must_fit() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
     let config = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "calico-config", "namespace": "kube-system"},
         "data": {"calico_backend": "bird", "typha_service_name": "none"},
     });
-    stage.create("configmaps", config).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
+    test.create("configmaps", config).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
     let parts = ["calico_backend is bird", "-bird-ready"];
-    stage
-        .condition_says(TYPE, "False", "BGPWithVXLAN", &parts)
-        .await?;
+    test.condition_says(TYPE, "False", "BGPWithVXLAN", &parts).await?;
     let backend = async |name: &str| {
         let patch = format!(r#"{{"data":{{"calico_backend":"{name}"}}}}"#);
         let words = [
@@ -143,14 +132,13 @@ async fn the_backend_of_linux_nodes_must_fit() -> Result<()> {
             "-p",
             &patch,
         ];
-        stage.cluster.kubectl(&words).await
+        test.cluster.kubectl(&words).await
     };
     backend("vxlan").await?;
-    stage.ready().await?;
-    stage.apply(minimal("CalicoBGP")).await?;
-    stage
-        .condition_says(TYPE, "False", "BGPDisabled", &["calico_backend is vxlan"])
+    test.ready().await?;
+    test.apply(minimal("CalicoBGP")).await?;
+    test.condition_says(TYPE, "False", "BGPDisabled", &["calico_backend is vxlan"])
         .await?;
     backend("bird").await?;
-    stage.condition(TYPE, "True", "AsExpected").await.map(drop)
+    test.condition(TYPE, "True", "AsExpected").await.map(drop)
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::{kube_proxy, node_agent};
 use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
-use wn_e2e::stage::{SINGLETON, Stage, condition, minimal};
+use wn_e2e::test_cluster::{SINGLETON, TestCluster, condition, minimal};
 
 use super::supported::known_as;
 
@@ -24,10 +24,10 @@ fn theirs() -> NodeSpec {
 }
 
 /// Resource versions of both DaemonSets: any write would change them.
-async fn daemon_sets(stage: &Stage) -> Result<Vec<Value>> {
+async fn daemon_sets(test: &TestCluster) -> Result<Vec<Value>> {
     let mut specs = Vec::new();
     for name in [node_agent::DAEMON_SET, kube_proxy::DAEMON_SET] {
-        let found = stage.daemon_set(name).await?;
+        let found = test.daemon_set(name).await?;
         ensure!(!found.is_null(), "DaemonSet {name} is gone");
         specs.push(found["metadata"]["generation"].clone());
     }
@@ -36,9 +36,9 @@ async fn daemon_sets(stage: &Stage) -> Result<Vec<Value>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_written_until_the_user_insists() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
     let rows = [
         (
             "GKE",
@@ -72,58 +72,53 @@ async fn nothing_is_written_until_the_user_insists() -> Result<()> {
         ),
     ];
     for (name, node, sign) in rows {
-        let before = daemon_sets(&stage).await?;
-        stage.cluster.add_node(node).await?;
+        let before = daemon_sets(&test).await?;
+        test.cluster.add_node(node).await?;
         for (type_, status) in [
             ("Stalled", "True"),
             ("PlatformSupported", "False"),
             ("Ready", "False"),
         ] {
-            stage
-                .condition_says(type_, status, "PlatformUnsupported", &[name, sign, PAGE])
+            test.condition_says(type_, status, "PlatformUnsupported", &[name, sign, PAGE])
                 .await?;
         }
         if matches!(name, "EKS" | "AKS") {
             let parts = ["set spec.network.type to CloudProvider"];
-            stage
-                .condition_says("Stalled", "True", "PlatformUnsupported", &parts)
+            test.condition_says("Stalled", "True", "PlatformUnsupported", &parts)
                 .await?;
         }
-        known_as(&stage, name, sign).await?;
-        let config = stage.config().await?;
+        known_as(&test, name, sign).await?;
+        let config = test.config().await?;
         for type_ in ["CalicoConfigured", "NodesReady"] {
             let found = condition(&config, type_).map(|c| c["status"].clone());
             ensure!(found == Some(json!("Unknown")), "{type_} is {found:?} on {name}");
         }
 
         // What would be repaired elsewhere stays.
-        let since = stage.quiet().await?;
+        let since = test.quiet().await?;
         let off = json!({"strictAffinity": false});
-        stage.edit(IPAM, SINGLETON, off, "kubectl-edit").await?;
-        stage.cluster.add_node(NodeSpec::windows("new")).await?;
-        stage.quiet().await?;
-        let writes = stage.writes_since(since)?;
+        test.edit(IPAM, SINGLETON, off, "kubectl-edit").await?;
+        test.cluster.add_node(NodeSpec::windows("new")).await?;
+        test.quiet().await?;
+        let writes = test.writes_since(since)?;
         ensure!(writes.is_empty(), "{name}: {writes:?}");
-        ensure!(stage.spec(IPAM, SINGLETON).await?["strictAffinity"] == false);
+        ensure!(test.spec(IPAM, SINGLETON).await?["strictAffinity"] == false);
         ensure!(
-            daemon_sets(&stage).await? == before,
+            daemon_sets(&test).await? == before,
             "{name}: the DaemonSets were touched"
         );
 
-        stage.apply(accepting()).await?;
-        stage
-            .field(IPAM, SINGLETON, "strictAffinity", json!(true))
+        test.apply(accepting()).await?;
+        test.field(IPAM, SINGLETON, "strictAffinity", json!(true)).await?;
+        test.condition_says("PlatformSupported", "True", "AsExpected", &[name])
             .await?;
-        stage
-            .condition_says("PlatformSupported", "True", "AsExpected", &[name])
-            .await?;
-        stage.condition("Advisories", "True", "AdvisoriesFound").await?;
-        stage.ready().await?;
+        test.condition("Advisories", "True", "AdvisoriesFound").await?;
+        test.ready().await?;
 
-        stage.apply(minimal("CalicoVXLAN")).await?;
-        stage.condition("Stalled", "True", "PlatformUnsupported").await?;
+        test.apply(minimal("CalicoVXLAN")).await?;
+        test.condition("Stalled", "True", "PlatformUnsupported").await?;
         for node in ["theirs", "new"] {
-            stage.cluster.remove_node(node).await?;
+            test.cluster.remove_node(node).await?;
         }
         let delete = [
             "delete",
@@ -134,39 +129,36 @@ async fn nothing_is_written_until_the_user_insists() -> Result<()> {
             "--grace-period=0",
             "--force",
         ];
-        stage.cluster.kubectl(&delete).await?;
-        stage.ready().await?;
+        test.cluster.kubectl(&delete).await?;
+        test.ready().await?;
     }
-    stage.event("PlatformUnsupported", "GKE").await?;
+    test.event("PlatformUnsupported", "GKE").await?;
     // Deleting the object gives Calico back as ever, refused or not.
-    stage
-        .cluster
+    test.cluster
         .add_node(theirs().provider_id("openstack:///x"))
         .await?;
-    stage.condition("Stalled", "True", "PlatformUnsupported").await?;
-    stage.delete_and_wait().await?;
-    stage
-        .field(IPAM, SINGLETON, "strictAffinity", json!(false))
+    test.condition("Stalled", "True", "PlatformUnsupported").await?;
+    test.delete_and_wait().await?;
+    test.field(IPAM, SINGLETON, "strictAffinity", json!(false))
         .await?;
-    ensure!(stage.daemon_set(node_agent::DAEMON_SET).await?.is_null());
+    ensure!(test.daemon_set(node_agent::DAEMON_SET).await?.is_null());
     Ok(())
 }
 
 /// In a cluster that is refused from the start nothing of ours ever appears; the cloud's own type is taken.
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_from_the_start() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    let before = stage.calico_specs().await?;
-    stage
-        .cluster
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    let before = test.calico_specs().await?;
+    test.cluster
         .add_node(theirs().label("eks.amazonaws.com/nodegroup", "x"))
         .await?;
-    stage.apply(minimal("CalicoBGP")).await?;
-    stage.condition("Stalled", "True", "PlatformUnsupported").await?;
-    stage.quiet().await?;
-    ensure!(stage.daemon_set(node_agent::DAEMON_SET).await?.is_null());
-    ensure!(stage.calico_specs().await? == before);
-    let config = stage.config().await?;
+    test.apply(minimal("CalicoBGP")).await?;
+    test.condition("Stalled", "True", "PlatformUnsupported").await?;
+    test.quiet().await?;
+    ensure!(test.daemon_set(node_agent::DAEMON_SET).await?.is_null());
+    ensure!(test.calico_specs().await? == before);
+    let config = test.config().await?;
     ensure!(
         config["metadata"]["finalizers"].is_null(),
         "nothing is to be given back"
@@ -175,10 +167,9 @@ async fn refused_from_the_start() -> Result<()> {
 
     let mut observing = minimal("CloudProvider");
     observing["mode"] = json!("Observe");
-    stage.apply(observing).await?;
-    stage
-        .condition_says("PlatformSupported", "True", "AsExpected", &["EKS"])
+    test.apply(observing).await?;
+    test.condition_says("PlatformSupported", "True", "AsExpected", &["EKS"])
         .await?;
-    stage.condition("KubeProxyAvailable", "True", "External").await?;
+    test.condition("KubeProxyAvailable", "True", "External").await?;
     Ok(())
 }

@@ -4,27 +4,26 @@ use anyhow::{Result, ensure};
 use wn_api::names::{kube_proxy, node_agent};
 use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
 use wn_e2e::objects::text;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 /// Waits until the status names the platform and what gave it away.
-pub async fn known_as(stage: &Stage, name: &str, source: &str) -> Result<()> {
-    stage
-        .until(&format!("the platform is {name} by {source}"), async || {
-            let config = stage.config().await?;
-            let hit = text(&config, "/status/platform/name") == name
-                && text(&config, "/status/platform/source").contains(source);
-            Ok(hit.then_some(()))
-        })
-        .await
+pub async fn known_as(test: &TestCluster, name: &str, source: &str) -> Result<()> {
+    test.until(&format!("the platform is {name} by {source}"), async || {
+        let config = test.config().await?;
+        let hit = text(&config, "/status/platform/name") == name
+            && text(&config, "/status/platform/source").contains(source);
+        Ok(hit.then_some(()))
+    })
+    .await
 }
 
 /// The sign is on the machine, on a Linux node or a Windows node alike; the maker's mark outweighs it.
 #[tokio::test(flavor = "multi_thread")]
 async fn machines_of_clouds_are_known_and_everything_is_done_there() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    known_as(&stage, "on-premises", "no node has the mark").await?;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    known_as(&test, "on-premises", "no node has the mark").await?;
     for (name, provider) in [
         ("AWS", "aws:///eu-central-1a/i-0123"),
         ("GCE", "gce://project/zone/theirs"),
@@ -32,55 +31,50 @@ async fn machines_of_clouds_are_known_and_everything_is_done_there() -> Result<(
         ("DigitalOcean", "digitalocean://4711"),
     ] {
         let scheme = format!("providerID {}", &provider[..provider.find("//").unwrap_or(0) + 2]);
-        stage
-            .cluster
+        test.cluster
             .add_node(NodeSpec::linux("theirs").provider_id(provider))
             .await?;
-        known_as(&stage, name, &format!("{scheme} on node theirs")).await?;
-        stage
-            .condition_says("PlatformSupported", "True", "AsExpected", &[name])
+        known_as(&test, name, &format!("{scheme} on node theirs")).await?;
+        test.condition_says("PlatformSupported", "True", "AsExpected", &[name])
             .await?;
-        stage.condition("Advisories", "True", "AdvisoriesFound").await?;
+        test.condition("Advisories", "True", "AdvisoriesFound").await?;
         for daemon_set in [node_agent::DAEMON_SET, kube_proxy::DAEMON_SET] {
             ensure!(
-                !stage.daemon_set(daemon_set).await?.is_null(),
+                !test.daemon_set(daemon_set).await?.is_null(),
                 "{daemon_set} on {name}"
             );
         }
         // A maker's mark on one node says more than machines of all.
-        stage
-            .cluster
+        test.cluster
             .add_node(NodeSpec::linux("made").label("node.openshift.io/os_id", "rhel"))
             .await?;
         known_as(
-            &stage,
+            &test,
             "OpenShift (WMCO)",
             "label node.openshift.io/os_id on node made",
         )
         .await?;
-        stage.cluster.remove_node("made").await?;
-        known_as(&stage, name, &scheme).await?;
-        stage.cluster.remove_node("theirs").await?;
+        test.cluster.remove_node("made").await?;
+        known_as(&test, name, &scheme).await?;
+        test.cluster.remove_node("theirs").await?;
     }
-    known_as(&stage, "on-premises", "no node has the mark").await?;
-    stage.ready().await
+    known_as(&test, "on-premises", "no node has the mark").await?;
+    test.ready().await
 }
 
 /// The user's word stands above what was found.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_platform_can_be_told() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage
-        .cluster
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.cluster
         .add_node(NodeSpec::linux("theirs").provider_id("openstack:///4711"))
         .await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage
-        .condition("PlatformSupported", "False", "PlatformUnsupported")
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.condition("PlatformSupported", "False", "PlatformUnsupported")
         .await?;
     let mut spec = minimal("CalicoVXLAN");
     spec["platform"] = serde_json::json!({"type": "OnPremises"});
-    stage.apply(spec).await?;
-    known_as(&stage, "on-premises", "spec.platform.type").await?;
-    stage.ready().await
+    test.apply(spec).await?;
+    known_as(&test, "on-premises", "spec.platform.type").await?;
+    test.ready().await
 }

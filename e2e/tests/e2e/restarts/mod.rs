@@ -15,7 +15,7 @@ use wn_e2e::campaign::Proxy;
 use wn_e2e::control_plane::{CalicoApi, ClusterOptions};
 use wn_e2e::objects;
 use wn_e2e::operator::{NAME, Operator};
-use wn_e2e::stage::{LIMIT, Stage, condition, minimal};
+use wn_e2e::test_cluster::{LIMIT, TestCluster, condition, minimal};
 
 use sound::{given_back, sound};
 
@@ -47,10 +47,10 @@ async fn killed_after_any_write_of_the_way_in(
     #[case] present: bool,
     #[case] deleted: bool,
 ) -> Result<()> {
-    let stage = set(form).await?;
+    let test = set(form).await?;
     if !present {
         for kind in [IPAM, FELIX] {
-            stage.calico(kind).delete("default", &Default::default()).await?;
+            test.calico(kind).delete("default", &Default::default()).await?;
         }
     }
     let way = Way {
@@ -59,7 +59,7 @@ async fn killed_after_any_write_of_the_way_in(
         deleted,
         least: 10,
     };
-    killed_after_any_write(stage, &way).await
+    killed_after_any_write(test, &way).await
 }
 
 #[rstest]
@@ -87,10 +87,9 @@ async fn killed_after_any_write_of_a_change_of_network(
     #[case] form: CalicoApi,
     #[case] deleted: bool,
 ) -> Result<()> {
-    let stage = set(form).await?;
+    let test = set(form).await?;
     // One field that BGP has no wish for had a value, another had none.
-    stage
-        .edit(FELIX, "default", json!({"vxlanVNI": 100}), "kubectl-edit")
+    test.edit(FELIX, "default", json!({"vxlanVNI": 100}), "kubectl-edit")
         .await?;
     let way = Way {
         from: Some("CalicoVXLAN"),
@@ -98,23 +97,23 @@ async fn killed_after_any_write_of_a_change_of_network(
         deleted,
         least: 6,
     };
-    killed_after_any_write(stage, &way).await
+    killed_after_any_write(test, &way).await
 }
 
-async fn set(form: CalicoApi) -> Result<Stage> {
-    Stage::set(ClusterOptions {
+async fn set(form: CalicoApi) -> Result<TestCluster> {
+    TestCluster::without_operator(ClusterOptions {
         calico_api: form,
         ..ClusterOptions::default()
     })
     .await
 }
 
-async fn killed_after_any_write(mut stage: Stage, way: &Way) -> Result<()> {
-    let before = stage.calico_specs().await?;
+async fn killed_after_any_write(mut test: TestCluster, way: &Way) -> Result<()> {
+    let before = test.calico_specs().await?;
     for n in 1..TOO_MANY {
-        let proxy = Proxy::start_for(&stage.cluster.token_kubeconfig(NAME, NAME).await?, n).await?;
-        let stopped = go(&mut stage, way, &proxy).await?;
-        finish(&mut stage, way, &before)
+        let proxy = Proxy::start_for(&test.cluster.token_kubeconfig(NAME, NAME).await?, n).await?;
+        let stopped = go(&mut test, way, &proxy).await?;
+        finish(&mut test, way, &before)
             .await
             .with_context(|| format!("after write {n}: {:?}", proxy.take_writes()))?;
         if !stopped {
@@ -126,84 +125,88 @@ async fn killed_after_any_write(mut stage: Stage, way: &Way) -> Result<()> {
 }
 
 /// Goes the way until the proxy stops the operator; false when the way was over before.
-async fn go(stage: &mut Stage, way: &Way, proxy: &Proxy) -> Result<bool> {
+async fn go(test: &mut TestCluster, way: &Way, proxy: &Proxy) -> Result<bool> {
     if let Some(from) = way.from {
-        stage.start().await?;
-        stage.apply(minimal(from)).await?;
-        stage.ready().await?;
-        stage.quiet().await?;
-        stage.kill();
+        test.start_operator().await?;
+        test.apply(minimal(from)).await?;
+        test.ready().await?;
+        test.quiet().await?;
+        test.kill_operator();
     }
-    through(stage, proxy).await?;
+    through(test, proxy).await?;
     let stopped = match way.to {
         Some((to, _)) => {
-            stage.apply(minimal(to)).await?;
-            stopped_or(proxy, stage, is_ready).await?
+            test.apply(minimal(to)).await?;
+            stopped_or(proxy, test, is_ready).await?
         }
         None => {
-            stage.delete().await?;
-            stopped_or(proxy, stage, |config| config.is_none()).await?
+            test.delete().await?;
+            stopped_or(proxy, test, |config| config.is_none()).await?
         }
     };
-    stage.kill();
+    test.kill_operator();
     Ok(stopped)
 }
 
 /// Another operator, on a way of its own, finishes the work, and everything is given back.
-async fn finish(stage: &mut Stage, way: &Way, before: &Value) -> Result<()> {
-    sound(stage, before).await?;
+async fn finish(test: &mut TestCluster, way: &Way, before: &Value) -> Result<()> {
+    sound(test, before).await?;
     match way.to.filter(|_| !way.deleted) {
         Some((_, fields)) => {
-            stage.start().await?;
-            stage.ready().await?;
-            configured(stage, before, fields).await?;
-            stage.delete_and_wait().await?;
+            test.start_operator().await?;
+            test.ready().await?;
+            configured(test, before, fields).await?;
+            test.delete_and_wait().await?;
         }
         None => {
             // Half way, with some fields as one type and some as the other wants them.
             if way.to.is_some() {
-                stage.delete().await?;
+                test.delete().await?;
             }
-            stage.start().await?;
-            gone(stage).await?;
+            test.start_operator().await?;
+            gone(test).await?;
         }
     }
-    given_back(stage, before).await?;
-    stage.kill();
+    given_back(test, before).await?;
+    test.kill_operator();
     Ok(())
 }
 
-async fn gone(stage: &Stage) -> Result<()> {
+async fn gone(test: &TestCluster) -> Result<()> {
     let gone = async || {
-        Ok(objects::configs(&stage.client)
+        Ok(objects::configs(&test.client)
             .get_opt("default")
             .await?
             .is_none()
             .then_some(()))
     };
-    stage.until("the config is gone", gone).await
+    test.until("the config is gone", gone).await
 }
 
-async fn through(stage: &mut Stage, proxy: &Proxy) -> Result<()> {
-    let kubeconfig = stage.state_dir().join("through-the-proxy.kubeconfig");
+async fn through(test: &mut TestCluster, proxy: &Proxy) -> Result<()> {
+    let kubeconfig = test.state_dir().join("through-the-proxy.kubeconfig");
     proxy.kubeconfig(&kubeconfig)?;
-    let mut operator = Operator::run_with(&stage.cluster, &kubeconfig).await?;
+    let mut operator = Operator::run_with(&test.cluster, &kubeconfig).await?;
     operator.wait_ready(LIMIT).await?;
-    stage.operator = Some(operator);
+    test.operator = Some(operator);
     Ok(())
 }
 
 /// True when the proxy stopped the operator, false when `done` came first and stayed.
-async fn stopped_or(proxy: &Proxy, stage: &Stage, done: impl Fn(Option<&Value>) -> bool) -> Result<bool> {
+async fn stopped_or(
+    proxy: &Proxy,
+    test: &TestCluster,
+    done: impl Fn(Option<&Value>) -> bool,
+) -> Result<bool> {
     let end = async || {
-        let config = objects::configs(&stage.client).get_opt("default").await?;
+        let config = objects::configs(&test.client).get_opt("default").await?;
         let config = config.as_ref().map(objects::json).transpose()?;
         Ok((proxy.has_stopped() || done(config.as_ref())).then_some(()))
     };
-    stage.until("the n-th write or the end", end).await?;
+    test.until("the n-th write or the end", end).await?;
     if !proxy.has_stopped() {
         // The last writes, of Events and of a status that is paced, may follow the state that was waited for.
-        stage.quiet().await?;
+        test.quiet().await?;
     }
     Ok(proxy.has_stopped())
 }

@@ -9,7 +9,7 @@ use wn_e2e::calico_fields::IPAM;
 use wn_e2e::campaign::{Proxy, Write};
 use wn_e2e::control_plane::CalicoApi;
 use wn_e2e::operator::{NAME, Operator, RunningOperator};
-use wn_e2e::stage::{LIMIT, Stage, minimal};
+use wn_e2e::test_cluster::{LIMIT, TestCluster, minimal};
 
 use super::set;
 
@@ -28,8 +28,8 @@ struct Replica {
 }
 
 impl Replica {
-    async fn start(&mut self, stage: &Stage) -> Result<()> {
-        let mut operator = Operator::run_replica(&stage.cluster, &self.kubeconfig, &self.name).await?;
+    async fn start(&mut self, test: &TestCluster) -> Result<()> {
+        let mut operator = Operator::run_replica(&test.cluster, &self.kubeconfig, &self.name).await?;
         operator.wait_ready(LIMIT).await?;
         self.operator = Some(operator);
         Ok(())
@@ -64,12 +64,12 @@ impl Replica {
 }
 
 /// The one that leads, first.
-async fn pair(stage: &Stage) -> Result<[Replica; 2]> {
+async fn pair(test: &TestCluster) -> Result<[Replica; 2]> {
     let mut pair = Vec::new();
     for number in 0..2 {
-        let proxy = Proxy::start(&stage.cluster.token_kubeconfig(NAME, NAME).await?).await?;
+        let proxy = Proxy::start(&test.cluster.token_kubeconfig(NAME, NAME).await?).await?;
         let name = format!("replica-{number}");
-        let kubeconfig = stage.state_dir().join(format!("{name}.kubeconfig"));
+        let kubeconfig = test.state_dir().join(format!("{name}.kubeconfig"));
         proxy.kubeconfig(&kubeconfig)?;
         let mut replica = Replica {
             name,
@@ -77,89 +77,85 @@ async fn pair(stage: &Stage) -> Result<[Replica; 2]> {
             proxy,
             kubeconfig,
         };
-        replica.start(stage).await?;
-        leads(stage, "replica-0").await?;
+        replica.start(test).await?;
+        leads(test, "replica-0").await?;
         pair.push(replica);
     }
     pair.try_into().ok().context("two replicas")
 }
 
-async fn leads(stage: &Stage, name: &str) -> Result<()> {
+async fn leads(test: &TestCluster, name: &str) -> Result<()> {
     let what = format!("{name} holds the lease");
-    stage
-        .until(&what, async || {
-            let holder = format!("get leases -n {NAME} -o jsonpath={{.items[*].spec.holderIdentity}}");
-            let args: Vec<_> = holder.split(' ').collect();
-            Ok((stage.cluster.kubectl(&args).await? == name).then_some(()))
-        })
-        .await
+    test.until(&what, async || {
+        let holder = format!("get leases -n {NAME} -o jsonpath={{.items[*].spec.holderIdentity}}");
+        let args: Vec<_> = holder.split(' ').collect();
+        Ok((test.cluster.kubectl(&args).await? == name).then_some(()))
+    })
+    .await
 }
 
 /// Somebody changes what the operator set, and it is repaired.
-async fn repair(stage: &Stage) -> Result<()> {
-    stage
-        .edit(IPAM, "default", json!({"strictAffinity": false}), "kubectl-edit")
+async fn repair(test: &TestCluster) -> Result<()> {
+    test.edit(IPAM, "default", json!({"strictAffinity": false}), "kubectl-edit")
         .await?;
-    stage.field(IPAM, "default", "strictAffinity", json!(true)).await
+    test.field(IPAM, "default", "strictAffinity", json!(true)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_writes_and_another_one_takes_over() -> Result<()> {
-    let stage = set(CalicoApi::V1).await?;
-    let [mut a, mut b] = pair(&stage).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    stage.quiet().await?;
+    let test = set(CalicoApi::V1).await?;
+    let [mut a, mut b] = pair(&test).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    test.quiet().await?;
     let before = b.reads().await?;
-    repair(&stage).await?;
+    repair(&test).await?;
     ensure!(b.writes().is_empty(), "a replica that stands by wrote");
 
     // At rest, one that stands by asks nothing: it sees renewals by a watch.
-    stage.quiet().await?;
+    test.quiet().await?;
     tokio::time::sleep(Duration::from_secs(4)).await;
     ensure!(before == b.reads().await?, "{before}\n{}", b.reads().await?);
 
     a.operator.take().context("it does not run")?.kill();
     let began = Instant::now();
-    repair(&stage).await?;
+    repair(&test).await?;
     let took = began.elapsed();
     ensure!(took <= TAKEOVER, "the first repair after kill -9 took {took:?}");
-    ensure!(!b.writes().is_empty() && leads(&stage, "replica-1").await.is_ok());
-    a.start(&stage).await?;
+    ensure!(!b.writes().is_empty() && leads(&test, "replica-1").await.is_ok());
+    a.start(&test).await?;
 
     let leaving = b.operator.take().context("it does not run")?;
     let began = Instant::now();
     // Its requests go through a proxy on this runtime.
     let ended = tokio::task::spawn_blocking(|| leaving.terminate()).await??;
-    leads(&stage, "replica-0").await?;
+    leads(&test, "replica-0").await?;
     let took = began.elapsed();
     ensure!(
         ended.success() && took <= HANDOVER,
         "SIGTERM took {took:?}: {ended}"
     );
-    b.start(&stage).await?;
+    b.start(&test).await?;
 
-    stopped_and_continued(&stage, &mut a, &mut b).await?;
-    stage.delete_and_wait().await
+    stopped_and_continued(&test, &mut a, &mut b).await?;
+    test.delete_and_wait().await
 }
 
 /// A leader that is stopped goes on as if no time had passed, and must find out before it writes.
-async fn stopped_and_continued(stage: &Stage, a: &mut Replica, b: &mut Replica) -> Result<()> {
-    repair(stage).await?;
-    stage.quiet().await?;
+async fn stopped_and_continued(test: &TestCluster, a: &mut Replica, b: &mut Replica) -> Result<()> {
+    repair(test).await?;
+    test.quiet().await?;
     a.running()?.signal("STOP")?;
     drop((a.writes(), b.writes()));
     // What it sees first when it goes on is something to repair.
-    let edited = stage.edit(IPAM, "default", json!({"strictAffinity": false}), "kubectl-edit");
+    let edited = test.edit(IPAM, "default", json!({"strictAffinity": false}), "kubectl-edit");
     edited.await?;
     tokio::time::sleep(STOPPED).await;
-    stage
-        .field(IPAM, "default", "strictAffinity", json!(true))
-        .await?;
+    test.field(IPAM, "default", "strictAffinity", json!(true)).await?;
     ensure!(!b.writes().is_empty(), "the other one repaired it");
     a.running()?.signal("CONT")?;
-    repair(stage).await?;
-    stage.quiet().await?;
+    repair(test).await?;
+    test.quiet().await?;
     let written = a.writes();
     ensure!(written.is_empty(), "a leader that was stopped wrote: {written:?}");
     a.running()?.require_running()

@@ -3,19 +3,19 @@
 use anyhow::{Result, ensure};
 use serde_json::Value;
 use wn_e2e::objects;
-use wn_e2e::stage::Stage;
+use wn_e2e::test_cluster::TestCluster;
 
 /// What must hold at any moment: Felix does IPIP as long as a pool asks for it, and what differs from the
 /// beginning is written down.
-pub async fn sound(stage: &Stage, before: &Value) -> Result<()> {
-    let now = stage.calico_specs().await?;
+pub async fn sound(test: &TestCluster, before: &Value) -> Result<()> {
+    let now = test.calico_specs().await?;
     let (pool, felix) = (
         &now["IPPool default-ipv4-ippool"],
         &now["FelixConfiguration default"],
     );
     let lost = pool["ipipMode"] != "Never" && felix["ipipEnabled"] == false;
     ensure!(!lost, "a pool says IPIP and Felix has it off: {now:#}");
-    let config = objects::configs(&stage.client).get_opt("default").await?;
+    let config = objects::configs(&test.client).get_opt("default").await?;
     let Some(config) = config else {
         ensure!(
             &now == before,
@@ -56,15 +56,15 @@ pub async fn sound(stage: &Stage, before: &Value) -> Result<()> {
     Ok(())
 }
 
-pub async fn given_back(stage: &Stage, before: &Value) -> Result<()> {
-    let now = stage.calico_specs().await?;
+pub async fn given_back(test: &TestCluster, before: &Value) -> Result<()> {
+    let now = test.calico_specs().await?;
     ensure!(
         serde_json::to_string(&now)? == serde_json::to_string(before)?,
         "not given back\nfound {now:#}\nexpected {before:#}"
     );
     for name in ["calico-node-windows", "kube-proxy-windows"] {
-        let left = async || Ok(stage.daemon_set(name).await?.is_null().then_some(()));
-        stage.until("our DaemonSets are gone", left).await?;
+        let left = async || Ok(test.daemon_set(name).await?.is_null().then_some(()));
+        test.until("our DaemonSets are gone", left).await?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_e2e::control_plane::{CalicoApi, SERVICE_RANGE};
-use wn_e2e::stage::{SINGLETON, Stage, minimal};
+use wn_e2e::test_cluster::{SINGLETON, TestCluster, minimal};
 
 use super::support::*;
 
@@ -16,8 +16,8 @@ fn enforce() -> Value {
     spec
 }
 
-fn writes_to_installation(stage: &Stage, since: Timestamp) -> Result<Vec<String>> {
-    let writes = stage.writes_since(since)?.into_iter();
+fn writes_to_installation(test: &TestCluster, since: Timestamp) -> Result<Vec<String>> {
+    let writes = test.writes_since(since)?.into_iter();
     Ok(writes
         .filter(|w| w.resource == "installations")
         .map(|w| format!("{} {} {}", w.verb, w.name, w.response_code))
@@ -29,19 +29,19 @@ fn writes_to_installation(stage: &Stage, since: Timestamp) -> Result<Vec<String>
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
 async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<()> {
-    let mut stage = stage(form, true).await?;
-    let _tigera = install_calico(&stage).await?;
+    let mut test = test_cluster(form, true).await?;
+    let _tigera = install_calico(&test).await?;
     // As a person who read Calico's documentation does it, and finds nothing happen.
-    edit(&stage, json!({"calicoNetwork": {"windowsDataplane": "HNS"}})).await?;
-    tigera_until(&stage, "calico", "services endpoint configmap").await?;
+    edit(&test, json!({"calicoNetwork": {"windowsDataplane": "HNS"}})).await?;
+    tigera_until(&test, "calico", "services endpoint configmap").await?;
 
     // All that is missing is said, and nothing of the Installation is written.
-    stage.start().await?;
+    test.start_operator().await?;
     let began = Timestamp::now();
     let mut report = minimal("CalicoVXLAN");
     report["calico"] = json!({"strictAffinity": "Report"});
-    stage.apply(report).await?;
-    stage
+    test.apply(report).await?;
+    test
         .condition_says(
             "CalicoConfigured",
             "False",
@@ -57,8 +57,8 @@ async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<
         )
         .await?;
     // The ConfigMap is made in any case; then it complains of the next.
-    tigera_until(&stage, "calico-windows", "ServiceCIDRs must be provided").await?;
-    stage
+    tigera_until(&test, "calico-windows", "ServiceCIDRs must be provided").await?;
+    test
         .condition_says(
             "NodeAgentAvailable",
             "False",
@@ -71,58 +71,57 @@ async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<
             ],
         )
         .await?;
-    stage.quiet().await?;
-    ensure!(writes_to_installation(&stage, began)?.is_empty());
-    ensure!(!theirs_exists(&stage).await?);
+    test.quiet().await?;
+    ensure!(writes_to_installation(&test, began)?.is_empty());
+    ensure!(!theirs_exists(&test).await?);
 
-    stage.apply(enforce()).await?;
-    stage.ready().await?;
-    ensure!(tigera_says(&stage, "calico-windows").await?.contains("Available"));
-    stage
-        .condition_says(
-            "NodeAgentAvailable",
-            "True",
-            "External",
-            &[
-                "tigera/operator runs it",
-                "every pod of DaemonSet calico-system/calico-node-windows is updated and ready",
-                "TigeraStatus calico-windows is Available",
-            ],
-        )
-        .await?;
-    ensure!(stage.daemon_set(AGENT).await?.is_null(), "ours is not beside it");
-    let pool = stage.spec(ConfigKind::IpPool, POOL).await?;
+    test.apply(enforce()).await?;
+    test.ready().await?;
+    ensure!(tigera_says(&test, "calico-windows").await?.contains("Available"));
+    test.condition_says(
+        "NodeAgentAvailable",
+        "True",
+        "External",
+        &[
+            "tigera/operator runs it",
+            "every pod of DaemonSet calico-system/calico-node-windows is updated and ready",
+            "TigeraStatus calico-windows is Available",
+        ],
+    )
+    .await?;
+    ensure!(test.daemon_set(AGENT).await?.is_null(), "ours is not beside it");
+    let pool = test.spec(ConfigKind::IpPool, POOL).await?;
     ensure!(pool["vxlanMode"] == "Always", "{pool}");
-    let written = installation(&stage).await?;
+    let written = installation(&test).await?;
     ensure!(written["calicoNetwork"]["ipPools"][0]["natOutgoing"] == "Enabled");
     ensure!(written["serviceCIDRs"] == json!([SERVICE_RANGE]), "{written}");
-    let writes = writes_to_installation(&stage, began)?;
+    let writes = writes_to_installation(&test, began)?;
     ensure!(writes == ["patch default 200"], "{writes:?}");
 
     // A person edits it back: repaired, and said.
-    edit(&stage, json!({"calicoNetwork": {"bgp": "Enabled"}})).await?;
-    let event = stage.event("DriftRepaired", "spec.calicoNetwork.bgp").await?;
+    edit(&test, json!({"calicoNetwork": {"bgp": "Enabled"}})).await?;
+    let event = test.event("DriftRepaired", "spec.calicoNetwork.bgp").await?;
     ensure!(event.contains(PERSON), "{event}");
-    installation_until(&stage, "bgp is Disabled again", |s| {
+    installation_until(&test, "bgp is Disabled again", |s| {
         s["calicoNetwork"]["bgp"] == "Disabled"
     })
     .await?;
-    stage.ready().await?;
+    test.ready().await?;
 
     // The person's agent of tigera/operator runs on: what it is Degraded without stays, and is named.
-    let before_deletion = installation(&stage).await?;
-    stage.delete_and_wait().await?;
-    let event = stage.event("NotRestored", "spec.strictAffinity").await?;
+    let before_deletion = installation(&test).await?;
+    test.delete_and_wait().await?;
+    let event = test.event("NotRestored", "spec.strictAffinity").await?;
     ensure!(event.contains("its value before us was false"), "{event}");
-    let after = installation(&stage).await?;
+    let after = installation(&test).await?;
     ensure!(
         after == before_deletion,
         "found {after:#}\nexpected {before_deletion:#}"
     );
-    let ipam = stage.spec(ConfigKind::IpamConfiguration, SINGLETON).await?;
+    let ipam = test.spec(ConfigKind::IpamConfiguration, SINGLETON).await?;
     ensure!(ipam["strictAffinity"] == true, "{ipam}");
     for status in ["calico", "calico-windows"] {
-        let says = tigera_says(&stage, status).await?;
+        let says = tigera_says(&test, status).await?;
         ensure!(says.contains("Available"), "TigeraStatus {status}: {says}");
     }
     Ok(())
@@ -131,23 +130,23 @@ async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<
 /// Everything at once, on a cluster where nobody has done anything; and the other network type.
 #[tokio::test(flavor = "multi_thread")]
 async fn bgp_from_nothing() -> Result<()> {
-    let mut stage = stage(CalicoApi::V1, true).await?;
-    let _tigera = install_calico(&stage).await?;
-    let before = installation(&stage).await?;
-    stage.start().await?;
+    let mut test = test_cluster(CalicoApi::V1, true).await?;
+    let _tigera = install_calico(&test).await?;
+    let before = installation(&test).await?;
+    test.start_operator().await?;
     let mut spec = enforce();
     spec["network"]["type"] = json!("CalicoBGP");
-    stage.apply(spec).await?;
-    stage.ready().await?;
-    let written = installation(&stage).await?;
+    test.apply(spec).await?;
+    test.ready().await?;
+    let written = installation(&test).await?;
     let network = &written["calicoNetwork"];
     ensure!(
         network["windowsDataplane"] == "HNS" && network["bgp"] == "Enabled",
         "{written}"
     );
     ensure!(network["ipPools"][0]["encapsulation"] == "None", "{written}");
-    stage.delete_and_wait().await?;
-    let after = installation(&stage).await?;
+    test.delete_and_wait().await?;
+    let after = installation(&test).await?;
     ensure!(after == before, "found {after:#}\nexpected {before:#}");
     Ok(())
 }
@@ -155,37 +154,35 @@ async fn bgp_from_nothing() -> Result<()> {
 /// Without the right to, it is said which value of the chart gives it; ours runs on.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_allowed_is_said() -> Result<()> {
-    let mut stage = stage(CalicoApi::V1, false).await?;
-    let _tigera = install_calico(&stage).await?;
+    let mut test = test_cluster(CalicoApi::V1, false).await?;
+    let _tigera = install_calico(&test).await?;
     edit(
-        &stage,
+        &test,
         json!({"calicoNetwork": {"ipPools": [{
             "name": POOL, "blockSize": 26, "cidr": "10.244.0.0/16", "encapsulation": "VXLAN",
             "natOutgoing": "Enabled", "nodeSelector": "all()",
         }]}}),
     )
     .await?;
-    stage.start().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    stage
-        .condition_says(
-            "NodeAgentAvailable",
-            "True",
-            "AsExpected",
-            &["spec.calico.installation to Enforce"],
-        )
-        .await?;
-    stage.apply(enforce()).await?;
-    stage
-        .condition_says(
-            "CalicoConfigured",
-            "False",
-            "Forbidden",
-            &["Installation default", "tigeraOperator.enabled=true", "forbidden"],
-        )
-        .await?;
-    ensure!(!stage.daemon_set(AGENT).await?.is_null(), "ours runs on");
+    test.start_operator().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    test.condition_says(
+        "NodeAgentAvailable",
+        "True",
+        "AsExpected",
+        &["spec.calico.installation to Enforce"],
+    )
+    .await?;
+    test.apply(enforce()).await?;
+    test.condition_says(
+        "CalicoConfigured",
+        "False",
+        "Forbidden",
+        &["Installation default", "tigeraOperator.enabled=true", "forbidden"],
+    )
+    .await?;
+    ensure!(!test.daemon_set(AGENT).await?.is_null(), "ours runs on");
     Ok(())
 }
 
@@ -193,22 +190,21 @@ async fn what_is_not_allowed_is_said() -> Result<()> {
 /// nothing, and the missing right is what is said first.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cold_start_without_the_right() -> Result<()> {
-    let mut stage = stage(CalicoApi::V1, false).await?;
-    let _tigera = start_cold(&stage).await?;
-    tigera_until(&stage, "calico", "services endpoint configmap").await?;
-    stage.start().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
+    let mut test = test_cluster(CalicoApi::V1, false).await?;
+    let _tigera = start_cold(&test).await?;
+    tigera_until(&test, "calico", "services endpoint configmap").await?;
+    test.start_operator().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
     for condition in [("Ready", "False"), ("Stalled", "True")] {
-        stage
-            .condition_says(
-                condition.0,
-                condition.1,
-                "Forbidden",
-                &["kubernetes-services-endpoint", "tigeraOperator.enabled=true"],
-            )
-            .await?;
+        test.condition_says(
+            condition.0,
+            condition.1,
+            "Forbidden",
+            &["kubernetes-services-endpoint", "tigeraOperator.enabled=true"],
+        )
+        .await?;
     }
-    let said = stage.condition("CalicoConfigured", "False", "ReportOnly").await?;
+    let said = test.condition("CalicoConfigured", "False", "ReportOnly").await?;
     ensure!(
         said.contains("there is no IPPool yet") && !said.contains("create one"),
         "{said}"
@@ -219,29 +215,28 @@ async fn a_cold_start_without_the_right() -> Result<()> {
 /// A person switches Windows off by hand, as the way to have our agent run: what tigera/operator filled in stops it.
 #[tokio::test(flavor = "multi_thread")]
 async fn folders_without_windows_are_said() -> Result<()> {
-    let mut stage = stage(CalicoApi::V1, false).await?;
-    let _tigera = install_calico(&stage).await?;
-    let mut pools = installation(&stage).await?["calicoNetwork"]["ipPools"].take();
+    let mut test = test_cluster(CalicoApi::V1, false).await?;
+    let _tigera = install_calico(&test).await?;
+    let mut pools = installation(&test).await?["calicoNetwork"]["ipPools"].take();
     pools[0]["encapsulation"] = json!("VXLAN");
     let folders = json!({"cniBinDir": "/opt/cni/bin"});
-    edit(&stage, json!({"calicoNetwork": {"ipPools": pools}})).await?;
-    stage.start().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    edit(&stage, json!({"windowsNodes": folders})).await?;
-    tigera_until(&stage, "calico", "spec.WindowsNodes is not valid").await?;
-    stage
-        .condition_says(
-            "CalicoConfigured",
-            "False",
-            "ReportOnly",
-            &[
-                "spec.windowsNodes",
-                "'{\"spec\":{\"windowsNodes\":null}}'",
-                "TigeraStatus calico is Degraded",
-            ],
-        )
-        .await?;
-    edit(&stage, json!({"windowsNodes": null})).await?;
-    stage.ready().await
+    edit(&test, json!({"calicoNetwork": {"ipPools": pools}})).await?;
+    test.start_operator().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    edit(&test, json!({"windowsNodes": folders})).await?;
+    tigera_until(&test, "calico", "spec.WindowsNodes is not valid").await?;
+    test.condition_says(
+        "CalicoConfigured",
+        "False",
+        "ReportOnly",
+        &[
+            "spec.windowsNodes",
+            "'{\"spec\":{\"windowsNodes\":null}}'",
+            "TigeraStatus calico is Degraded",
+        ],
+    )
+    .await?;
+    edit(&test, json!({"windowsNodes": null})).await?;
+    test.ready().await
 }

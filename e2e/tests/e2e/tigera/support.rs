@@ -17,7 +17,7 @@ use wn_e2e::control_plane::{CalicoApi, Cluster, ClusterOptions, Neighbour};
 use wn_e2e::objects;
 use wn_e2e::operator::Operator;
 use wn_e2e::simulator::Simulator;
-use wn_e2e::stage::Stage;
+use wn_e2e::test_cluster::TestCluster;
 use wn_e2e::tigera::Tigera;
 
 pub const POOL: &str = "default-ipv4-ippool";
@@ -26,7 +26,7 @@ pub const THEIRS: &str = "calico-system";
 pub const PERSON: &str = "kubectl-edit";
 
 /// Calico's CRDs and tigera/operator's; no pool yet, because that is tigera/operator's to make.
-pub async fn stage(form: CalicoApi, allowed: bool) -> Result<Stage> {
+pub async fn test_cluster(form: CalicoApi, allowed: bool) -> Result<TestCluster> {
     let options = ClusterOptions {
         calico_api: form,
         ..ClusterOptions::default()
@@ -45,18 +45,18 @@ pub async fn stage(form: CalicoApi, allowed: bool) -> Result<Stage> {
     pools.delete(POOL, &DeleteParams::default()).await?;
     let value = allowed.then_some(("tigeraOperator.enabled", "true"));
     Operator::install(&cluster, value.as_slice()).await?;
-    let stage = Stage {
+    let test = TestCluster {
         operator: None,
         simulator: Simulator::start(client.clone()),
         client,
         form,
         cluster,
     };
-    Ok(stage)
+    Ok(test)
 }
 
 /// Runs tigera/operator and gives it `custom-resources.yaml`; ends when it has made the pool.
-pub async fn install_calico(stage: &Stage) -> Result<Tigera> {
+pub async fn install_calico(test: &TestCluster) -> Result<Tigera> {
     let object = json!({
         "apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"},
         "spec": {"calicoNetwork": {"ipPools": [{
@@ -64,81 +64,76 @@ pub async fn install_calico(stage: &Stage) -> Result<Tigera> {
             "natOutgoing": "Enabled", "nodeSelector": "all()",
         }]}},
     });
-    stage
-        .until("Installation is served", async || {
-            Ok(stage
-                .create("installations", object.clone())
-                .await
-                .is_ok()
-                .then_some(()))
-        })
+    test.until("Installation is served", async || {
+        Ok(test
+            .create("installations", object.clone())
+            .await
+            .is_ok()
+            .then_some(()))
+    })
+    .await?;
+    let tigera = Tigera::start(test.client.clone());
+    test.field(ConfigKind::IpPool, POOL, "vxlanMode", json!("CrossSubnet"))
         .await?;
-    let tigera = Tigera::start(stage.client.clone());
-    stage
-        .field(ConfigKind::IpPool, POOL, "vxlanMode", json!("CrossSubnet"))
-        .await?;
-    stage
-        .until("tigera/operator's defaults", async || {
-            let bgp = installation(stage).await?["calicoNetwork"]["bgp"] == "Enabled";
-            Ok(bgp.then_some(()))
-        })
-        .await?;
+    test.until("tigera/operator's defaults", async || {
+        let bgp = installation(test).await?["calicoNetwork"]["bgp"] == "Enabled";
+        Ok(bgp.then_some(()))
+    })
+    .await?;
     Ok(tigera)
 }
 
 /// Runs tigera/operator with an Installation that has Windows switched on from the first.
-pub async fn start_cold(stage: &Stage) -> Result<Tigera> {
+pub async fn start_cold(test: &TestCluster) -> Result<Tigera> {
     let object = json!({
         "apiVersion": "operator.tigera.io/v1", "kind": "Installation", "metadata": {"name": "default"},
         "spec": {"calicoNetwork": {"windowsDataplane": "HNS", "ipPools": [{
             "name": POOL, "cidr": "10.244.0.0/16", "encapsulation": "VXLAN",
         }]}},
     });
-    stage
-        .until("Installation is served", async || {
-            Ok(stage
-                .create("installations", object.clone())
-                .await
-                .is_ok()
-                .then_some(()))
-        })
-        .await?;
-    Ok(Tigera::start(stage.client.clone()))
+    test.until("Installation is served", async || {
+        Ok(test
+            .create("installations", object.clone())
+            .await
+            .is_ok()
+            .then_some(()))
+    })
+    .await?;
+    Ok(Tigera::start(test.client.clone()))
 }
 
-fn installations(stage: &Stage) -> Api<DynamicObject> {
+fn installations(test: &TestCluster) -> Api<DynamicObject> {
     let resource = objects::resource("operator.tigera.io", "v1", "Installation", "installations");
-    Api::all_with(stage.client.clone(), &resource)
+    Api::all_with(test.client.clone(), &resource)
 }
 
 /// `spec` of the Installation.
-pub async fn installation(stage: &Stage) -> Result<Value> {
-    Ok(objects::json(&installations(stage).get("default").await?)?["spec"].take())
+pub async fn installation(test: &TestCluster) -> Result<Value> {
+    Ok(objects::json(&installations(test).get("default").await?)?["spec"].take())
 }
 
 /// Waits until `spec` of the Installation is as `look` wants it.
-pub async fn installation_until(stage: &Stage, what: &str, look: impl Fn(&Value) -> bool) -> Result<()> {
-    stage
-        .until(what, async || Ok(look(&installation(stage).await?).then_some(())))
+pub async fn installation_until(test: &TestCluster, what: &str, look: impl Fn(&Value) -> bool) -> Result<()> {
+    test.until(what, async || Ok(look(&installation(test).await?).then_some(())))
         .await
 }
 
 /// A plain update of the Installation by a person.
-pub async fn edit(stage: &Stage, spec: Value) -> Result<()> {
+pub async fn edit(test: &TestCluster, spec: Value) -> Result<()> {
     let params = PatchParams {
         field_manager: Some(PERSON.to_owned()),
         ..PatchParams::default()
     };
-    installations(stage)
+    installations(test)
         .patch("default", &params, &Patch::Merge(json!({ "spec": spec })))
         .await?;
     Ok(())
 }
 
 /// The condition of a TigeraStatus that is True, and its message; empty where there is none.
-pub async fn tigera_says(stage: &Stage, name: &str) -> Result<String> {
+pub async fn tigera_says(test: &TestCluster, name: &str) -> Result<String> {
     let resource = objects::resource("operator.tigera.io", "v1", "TigeraStatus", "tigerastatuses");
-    let api: Api<DynamicObject> = Api::all_with(stage.client.clone(), &resource);
+    let api: Api<DynamicObject> = Api::all_with(test.client.clone(), &resource);
     let Some(status) = api.get_opt(name).await? else {
         return Ok(String::new());
     };
@@ -148,42 +143,41 @@ pub async fn tigera_says(stage: &Stage, name: &str) -> Result<String> {
     Ok(on.map_or_else(String::new, |c| format!("{}: {}", c["type"], c["message"])))
 }
 
-pub async fn tigera_until(stage: &Stage, name: &str, part: &str) -> Result<()> {
-    stage
-        .until(&format!("TigeraStatus {name} says {part}"), async || {
-            Ok(tigera_says(stage, name).await?.contains(part).then_some(()))
-        })
-        .await
+pub async fn tigera_until(test: &TestCluster, name: &str, part: &str) -> Result<()> {
+    test.until(&format!("TigeraStatus {name} says {part}"), async || {
+        Ok(tigera_says(test, name).await?.contains(part).then_some(()))
+    })
+    .await
 }
 
 /// Whether DaemonSet `calico-system/calico-node-windows` exists.
-pub async fn theirs_exists(stage: &Stage) -> Result<bool> {
-    Ok(theirs(stage).get_opt(AGENT).await?.is_some())
+pub async fn theirs_exists(test: &TestCluster) -> Result<bool> {
+    Ok(theirs(test).get_opt(AGENT).await?.is_some())
 }
 
-pub fn theirs(stage: &Stage) -> Api<DynamicObject> {
+pub fn theirs(test: &TestCluster) -> Api<DynamicObject> {
     let resource = objects::resource("apps", "v1", "DaemonSet", "daemonsets");
-    Api::namespaced_with(stage.client.clone(), THEIRS, &resource)
+    Api::namespaced_with(test.client.clone(), THEIRS, &resource)
 }
 
 /// Has one pod of the agent in a namespace take its time to end, as one on a slow node does; its name.
-pub async fn hold_a_pod(stage: &Stage, namespace: &str) -> Result<String> {
+pub async fn hold_a_pod(test: &TestCluster, namespace: &str) -> Result<String> {
     let label = format!("k8s-app={AGENT}");
     let list = ["get", "pods", "-n", namespace, "-l", &label, "-o", "name"];
-    let pods = stage.cluster.kubectl(&list).await?;
+    let pods = test.cluster.kubectl(&list).await?;
     let pod = pods.lines().next().unwrap_or_default().to_owned();
-    finalizers(stage, namespace, &pod, json!(["lab.example/slow"])).await?;
+    finalizers(test, namespace, &pod, json!(["lab.example/slow"])).await?;
     Ok(pod)
 }
 
-pub async fn let_go(stage: &Stage, namespace: &str, pod: &str) -> Result<()> {
-    finalizers(stage, namespace, pod, Value::Null).await
+pub async fn let_go(test: &TestCluster, namespace: &str, pod: &str) -> Result<()> {
+    finalizers(test, namespace, pod, Value::Null).await
 }
 
-async fn finalizers(stage: &Stage, namespace: &str, pod: &str, list: Value) -> Result<()> {
+async fn finalizers(test: &TestCluster, namespace: &str, pod: &str, list: Value) -> Result<()> {
     let patch = json!({"metadata": {"finalizers": list}}).to_string();
     let line = ["patch", pod, "-n", namespace, "--type=merge", "-p", &patch];
-    stage.cluster.kubectl(&line).await?;
+    test.cluster.kubectl(&line).await?;
     Ok(())
 }
 

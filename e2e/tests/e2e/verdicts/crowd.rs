@@ -3,8 +3,8 @@
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use wn_api::names::NODE_CONDITION;
-use wn_e2e::simulator::{Fault, Mishap};
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::simulator::{Fault, NodeFault};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::support::{
     Complaints, all_ready, condition, count, eventually, line, node, nodes_of, ready_crowd, remove, said,
@@ -13,18 +13,22 @@ use super::support::{
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_nodes_share_a_reason() -> Result<()> {
-    let stage = ready_crowd(3, spec("None")).await?;
-    let one = stage.simulator.befall(&node(0), &Mishap::BlockExhausted).await?;
-    let other = stage.simulator.befall(&node(2), &Mishap::BlockExhausted).await?;
-    summary(&stage, "1/3").await?;
+    let test = ready_crowd(3, spec("None")).await?;
+    let one = test
+        .simulator
+        .break_node(&node(0), &NodeFault::BlockExhausted)
+        .await?;
+    let other = test
+        .simulator
+        .break_node(&node(2), &NodeFault::BlockExhausted)
+        .await?;
+    summary(&test, "1/3").await?;
     let both = ["2 nodes: BlockExhausted (win-0, win-2)"];
-    stage
-        .condition_says("NodesReady", "False", "NodesNotReady", &both)
+    test.condition_says("NodesReady", "False", "NodesNotReady", &both)
         .await?;
-    stage
-        .condition_says("Ready", "False", "NodesNotReady", &both)
+    test.condition_says("Ready", "False", "NodesNotReady", &both)
         .await?;
-    let config = stage.config().await?;
+    let config = test.config().await?;
     ensure!(
         count(&config, "BlockExhausted")["nodes"] == 2,
         "{:#}",
@@ -32,46 +36,50 @@ async fn two_nodes_share_a_reason() -> Result<()> {
     );
     ensure!(nodes_of(&config)["failing"] == 2, "{:#}", nodes_of(&config));
     one.run().await?;
-    summary(&stage, "2/3").await?;
-    stage
-        .condition_says(
-            "NodesReady",
-            "False",
-            "NodesNotReady",
-            &["1 node: BlockExhausted (win-2)"],
-        )
-        .await?;
+    summary(&test, "2/3").await?;
+    test.condition_says(
+        "NodesReady",
+        "False",
+        "NodesNotReady",
+        &["1 node: BlockExhausted (win-2)"],
+    )
+    .await?;
     other.run().await?;
-    all_ready(&stage, 3).await?;
-    stage.ready().await
+    all_ready(&test, 3).await?;
+    test.ready().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_goes_takes_its_verdict_along() -> Result<()> {
-    let stage = ready_crowd(3, spec("None")).await?;
-    let _gone = stage.simulator.befall(&node(0), &Mishap::BlockExhausted).await?;
-    let _renamed = stage.simulator.befall(&node(1), &Mishap::BlockExhausted).await?;
-    summary(&stage, "1/3").await?;
-    remove(&stage, &node(0)).await?;
-    summary(&stage, "1/2").await?;
+    let test = ready_crowd(3, spec("None")).await?;
+    let _gone = test
+        .simulator
+        .break_node(&node(0), &NodeFault::BlockExhausted)
+        .await?;
+    let _renamed = test
+        .simulator
+        .break_node(&node(1), &NodeFault::BlockExhausted)
+        .await?;
+    summary(&test, "1/3").await?;
+    remove(&test, &node(0)).await?;
+    summary(&test, "1/2").await?;
     // Somebody's mistake, or a name that is used anew: it is no Windows node any more.
     let words = format!("label node {} kubernetes.io/os=linux --overwrite", node(1));
-    stage
-        .cluster
+    test.cluster
         .kubectl(&words.split(' ').collect::<Vec<_>>())
         .await?;
-    summary(&stage, "1/1").await?;
-    stage.ready().await?;
-    let config = stage.config().await?;
+    summary(&test, "1/1").await?;
+    test.ready().await?;
+    let config = test.config().await?;
     ensure!(line(&config, &node(1)).is_null(), "{:#}", nodes_of(&config));
     Ok(())
 }
 
 /// What is stored on the Nodes, times included.
-async fn conditions(stage: &Stage, nodes: usize) -> Result<Vec<Value>> {
+async fn conditions(test: &TestCluster, nodes: usize) -> Result<Vec<Value>> {
     let mut found = Vec::new();
     for number in 0..nodes {
-        found.push(said(&stage.node(&node(number)).await?).clone());
+        found.push(said(&test.node(&node(number)).await?).clone());
     }
     Ok(found)
 }
@@ -79,15 +87,18 @@ async fn conditions(stage: &Stage, nodes: usize) -> Result<Vec<Value>> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_in_a_storm_ends_in_one_right_status() -> Result<()> {
     const NODES: usize = 12;
-    let mut stage = ready_crowd(NODES, spec("None")).await?;
+    let mut test = ready_crowd(NODES, spec("None")).await?;
     // One that was broken before keeps its time and is not told again.
-    let long = stage.simulator.befall(&node(0), &Mishap::BlockExhausted).await?;
-    let before = condition(&stage, &node(0), "False", "BlockExhausted").await?;
+    let long = test
+        .simulator
+        .break_node(&node(0), &NodeFault::BlockExhausted)
+        .await?;
+    let before = condition(&test, &node(0), "False", "BlockExhausted").await?;
     for number in 1..NODES {
-        stage.simulator.inject(&node(number), Fault::AgentNotReady);
+        test.simulator.inject(&node(number), Fault::AgentNotReady);
     }
     eventually("the storm has begun", async || {
-        let config = stage.config().await?;
+        let config = test.config().await?;
         let ready = nodes_of(&config)["ready"].as_i64().unwrap_or_default();
         Ok(if ready < 11 {
             Vec::new()
@@ -96,17 +107,14 @@ async fn a_restart_in_a_storm_ends_in_one_right_status() -> Result<()> {
         })
     })
     .await?;
-    stage.kill();
-    stage.start().await?;
-    summary(&stage, &format!("0/{NODES}")).await?;
+    test.kill_operator();
+    test.start_operator().await?;
+    summary(&test, &format!("0/{NODES}")).await?;
     for number in 1..NODES {
-        condition(&stage, &node(number), "False", "AgentNotReady").await?;
+        condition(&test, &node(number), "False", "AgentNotReady").await?;
     }
-    stage.quiet().await?;
-    let (stored, told) = (
-        conditions(&stage, NODES).await?,
-        told_in_all(&stage, NODES).await?,
-    );
+    test.quiet().await?;
+    let (stored, told) = (conditions(&test, NODES).await?, told_in_all(&test, NODES).await?);
     ensure!(
         stored[0]["lastTransitionTime"] == before["lastTransitionTime"],
         "{:#}",
@@ -114,39 +122,39 @@ async fn a_restart_in_a_storm_ends_in_one_right_status() -> Result<()> {
     );
 
     // And a restart in the calm changes nothing and tells nothing.
-    let status = stage.config().await?["status"].clone();
-    stage.kill();
-    stage.start().await?;
-    stage.quiet().await?;
+    let status = test.config().await?["status"].clone();
+    test.kill_operator();
+    test.start_operator().await?;
+    test.quiet().await?;
     ensure!(
-        conditions(&stage, NODES).await? == stored,
+        conditions(&test, NODES).await? == stored,
         "conditions changed without a cause"
     );
-    ensure!(told_in_all(&stage, NODES).await? == told, "told again");
+    ensure!(told_in_all(&test, NODES).await? == told, "told again");
     ensure!(
-        stage.config().await?["status"] == status,
+        test.config().await?["status"] == status,
         "the status changed without a cause"
     );
 
     for number in 1..NODES {
-        stage.simulator.clear(&node(number));
+        test.simulator.clear(&node(number));
     }
     long.run().await?;
-    all_ready(&stage, NODES).await?;
-    stage.ready().await
+    all_ready(&test, NODES).await?;
+    test.ready().await
 }
 
 /// Our conditions go with the config.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_of_ours_stays_on_nodes() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
     for number in 0..2 {
-        condition(&stage, &node(number), "True", "AsExpected").await?;
+        condition(&test, &node(number), "True", "AsExpected").await?;
     }
-    stage.delete_and_wait().await?;
+    test.delete_and_wait().await?;
     let mut left = Complaints::default();
     for number in 0..2 {
-        let found = stage.node(&node(number)).await?;
+        let found = test.node(&node(number)).await?;
         left.holds(
             || format!("{NODE_CONDITION} is still on {}", node(number)),
             said(&found).is_null(),
@@ -161,12 +169,15 @@ async fn nothing_of_ours_stays_on_nodes() -> Result<()> {
 async fn the_list_is_as_long_as_asked_for() -> Result<()> {
     let limited =
         |limit: u32| json!({"network": {"type": "CalicoVXLAN"}, "status": {"nodeListLimit": limit}});
-    let stage = ready_crowd(3, limited(1)).await?;
-    let _stays = stage.simulator.befall(&node(2), &Mishap::BlockExhausted).await?;
+    let test = ready_crowd(3, limited(1)).await?;
+    let _stays = test
+        .simulator
+        .break_node(&node(2), &NodeFault::BlockExhausted)
+        .await?;
     for limit in [1, 0, 2, 3] {
-        stage.apply(limited(limit)).await?;
+        test.apply(limited(limit)).await?;
         eventually(&format!("{limit} are listed"), async || {
-            let config = stage.config().await?;
+            let config = test.config().await?;
             let nodes = nodes_of(&config);
             let list = nodes["list"].as_array().map_or(0, Vec::len);
             let mut wrong = Complaints::default();

@@ -4,8 +4,8 @@ use anyhow::Result;
 use jiff::SignedDuration;
 use serde_json::Value;
 use wn_e2e::objects::text;
-use wn_e2e::simulator::{App, Fault, Mishap, words};
-use wn_e2e::stage::minimal;
+use wn_e2e::simulator::{App, Fault, NodeFault, words};
+use wn_e2e::test_cluster::minimal;
 
 use super::support::{
     Complaints, all_ready, condition, eventually, line, node, nodes_of, ready_crowd, said, summary, told,
@@ -19,48 +19,49 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(10);
 /// Nobody deletes the Event, nobody writes anything: the operator looks at the clock.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_sandbox_is_forgotten_after_ten_minutes() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
-    let old = Mishap::SandboxBefore(words::MUTEX, WINDOW - SOON);
-    let _stays = stage.simulator.befall("win-1", &old).await?;
-    let stored = condition(&stage, "win-1", "False", "CNIStalled").await?;
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let old = NodeFault::SandboxBefore(words::MUTEX, WINDOW - SOON);
+    let _stays = test.simulator.break_node("win-1", &old).await?;
+    let stored = condition(&test, "win-1", "False", "CNIStalled").await?;
     assert!(text(&stored, "/message").contains("default/web-0"), "{stored}");
-    summary(&stage, "1/2").await?;
+    summary(&test, "1/2").await?;
     // Older than that counts for nothing, even when it is seen for the first time.
-    let older = Mishap::SandboxBefore(words::MUTEX, WINDOW + SOON);
-    let _stays = stage.simulator.befall("win-0", &older).await?;
+    let older = NodeFault::SandboxBefore(words::MUTEX, WINDOW + SOON);
+    let _stays = test.simulator.break_node("win-0", &older).await?;
 
-    condition(&stage, "win-1", "True", "AsExpected").await?;
-    all_ready(&stage, 2).await?;
-    stage.ready().await?;
-    assert_eq!(told(&stage, "win-0", "CNIStalled", "Warning").await?.0, 0);
+    condition(&test, "win-1", "True", "AsExpected").await?;
+    all_ready(&test, 2).await?;
+    test.ready().await?;
+    assert_eq!(told(&test, "win-0", "CNIStalled", "Warning").await?.0, 0);
     Ok(())
 }
 
 /// One Event a reason and node, however often the kubelet tries; another reason is another Event.
 #[tokio::test(flavor = "multi_thread")]
 async fn tries_of_the_kubelet_are_told_once() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
     let mut tries = Vec::new();
     for _ in 0..4 {
         tries.push(
-            stage
-                .simulator
-                .befall("win-0", &Mishap::Sandbox(words::UNAUTHORIZED))
+            test.simulator
+                .break_node("win-0", &NodeFault::Sandbox(words::UNAUTHORIZED))
                 .await?,
         );
-        condition(&stage, "win-0", "False", "CNITokenInvalid").await?;
+        condition(&test, "win-0", "False", "CNITokenInvalid").await?;
     }
-    stage
-        .event("NodesChanged", "1 node: CNITokenInvalid (win-0)")
+    test.event("NodesChanged", "1 node: CNITokenInvalid (win-0)")
         .await?;
-    stage.quiet().await?;
-    assert_eq!(told(&stage, "win-0", "CNITokenInvalid", "Warning").await?.0, 1);
+    test.quiet().await?;
+    assert_eq!(told(&test, "win-0", "CNITokenInvalid", "Warning").await?.0, 1);
 
     // A cause of higher rank takes its place, and the first one is listed beside it.
-    let full = stage.simulator.befall("win-0", &Mishap::BlockExhausted).await?;
-    condition(&stage, "win-0", "False", "BlockExhausted").await?;
+    let full = test
+        .simulator
+        .break_node("win-0", &NodeFault::BlockExhausted)
+        .await?;
+    condition(&test, "win-0", "False", "BlockExhausted").await?;
     eventually("the other reason is listed", async || {
-        let config = stage.config().await?;
+        let config = test.config().await?;
         let mut wrong = Complaints::default();
         wrong.equal("reason", &line(&config, "win-0")["reason"], "BlockExhausted");
         wrong.contains(
@@ -71,14 +72,14 @@ async fn tries_of_the_kubelet_are_told_once() -> Result<()> {
         Ok(wrong.0)
     })
     .await?;
-    stage.quiet().await?;
-    assert_eq!(told(&stage, "win-0", "BlockExhausted", "Warning").await?.0, 1);
+    test.quiet().await?;
+    assert_eq!(told(&test, "win-0", "BlockExhausted", "Warning").await?.0, 1);
     full.run().await?;
     for one in tries {
         one.run().await?;
     }
-    condition(&stage, "win-0", "True", "AsExpected").await?;
-    stage.event("NodesChanged", "1 node: ready (win-0)").await?;
+    condition(&test, "win-0", "True", "AsExpected").await?;
+    test.event("NodesChanged", "1 node: ready (win-0)").await?;
     Ok(())
 }
 
@@ -86,15 +87,15 @@ async fn tries_of_the_kubelet_are_told_once() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deadline_that_passes_is_told() -> Result<()> {
     const NEARLY: SignedDuration = SignedDuration::from_secs(50);
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
-    stage.simulator.age("win-1", NEARLY).await?;
-    let mend = stage
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    test.simulator.age("win-1", NEARLY).await?;
+    let repair = test
         .simulator
-        .befall("win-1", &Mishap::Agents(Fault::AgentNotReady))
+        .break_node("win-1", &NodeFault::Agents(Fault::AgentNotReady))
         .await?;
     let state = async |wanted: &str| {
         eventually(&format!("win-1 is {wanted}"), async || {
-            let config = stage.config().await?;
+            let config = test.config().await?;
             let mut wrong = Complaints::default();
             wrong.equal("reason", &line(&config, "win-1")["reason"], "AgentNotReady");
             wrong.equal("state", &line(&config, "win-1")["state"], wanted);
@@ -103,42 +104,41 @@ async fn a_deadline_that_passes_is_told() -> Result<()> {
         .await
     };
     state("Progressing").await?;
-    let before = condition(&stage, "win-1", "False", "AgentNotReady").await?;
+    let before = condition(&test, "win-1", "False", "AgentNotReady").await?;
     assert_eq!(
-        told(&stage, "win-1", "AgentNotReady", "Warning").await?.0,
+        told(&test, "win-1", "AgentNotReady", "Warning").await?.0,
         0,
         "coming up is no event"
     );
     state("Failing").await?;
-    told_times(&stage, "win-1", "AgentNotReady", "Warning", 1).await?;
-    stage
-        .event("NodesChanged", "1 node: AgentNotReady (win-1)")
+    told_times(&test, "win-1", "AgentNotReady", "Warning", 1).await?;
+    test.event("NodesChanged", "1 node: AgentNotReady (win-1)")
         .await?;
-    let after = said(&stage.node("win-1").await?).clone();
+    let after = said(&test.node("win-1").await?).clone();
     assert_eq!(
         before["lastTransitionTime"], after["lastTransitionTime"],
         "it was False all the time"
     );
-    mend.run().await?;
-    all_ready(&stage, 2).await
+    repair.run().await?;
+    all_ready(&test, 2).await
 }
 
 /// Ready between two crashes is not ready; three crashes are many until the last one is ten minutes old.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_counts_until_it_is_old() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
     for (app, reason) in [
         (App::Agent, "AgentCrashLooping"),
         (App::KubeProxy, "KubeProxyCrashLooping"),
     ] {
-        stage.simulator.crashed("win-1", app, 2, WINDOW - SOON).await?;
-        stage.quiet().await?;
-        let config = stage.config().await?;
+        test.simulator.crashed("win-1", app, 2, WINDOW - SOON).await?;
+        test.quiet().await?;
+        let config = test.config().await?;
         assert_eq!(nodes_of(&config)["reasons"], Value::Null, "two are a bad start");
-        stage.simulator.crashed("win-1", app, 3, WINDOW - SOON).await?;
-        condition(&stage, "win-1", "False", reason).await?;
-        condition(&stage, "win-1", "True", "AsExpected").await?;
-        all_ready(&stage, 2).await?;
+        test.simulator.crashed("win-1", app, 3, WINDOW - SOON).await?;
+        condition(&test, "win-1", "False", reason).await?;
+        condition(&test, "win-1", "True", "AsExpected").await?;
+        all_ready(&test, 2).await?;
     }
     Ok(())
 }
@@ -147,35 +147,34 @@ async fn a_loop_counts_until_it_is_old() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_storm_is_told_in_one_sentence() -> Result<()> {
     const NODES: usize = 8;
-    let stage = ready_crowd(NODES, minimal("CalicoVXLAN")).await?;
-    stage.quiet().await?;
-    let mut mends = Vec::new();
+    let test = ready_crowd(NODES, minimal("CalicoVXLAN")).await?;
+    test.quiet().await?;
+    let mut repairs = Vec::new();
     for number in 0..NODES {
-        mends.push(
-            stage
-                .simulator
-                .befall(&node(number), &Mishap::BlockExhausted)
+        repairs.push(
+            test.simulator
+                .break_node(&node(number), &NodeFault::BlockExhausted)
                 .await?,
         );
     }
-    summary(&stage, &format!("0/{NODES}")).await?;
-    stage.quiet().await?;
+    summary(&test, &format!("0/{NODES}")).await?;
+    test.quiet().await?;
     let told_of = |events: Vec<String>| {
         let of_blocks = events
             .into_iter()
             .filter(|e| e.starts_with("NodesChanged") && e.contains("BlockExhausted"));
         of_blocks.count()
     };
-    let times = told_of(stage.events().await?);
+    let times = told_of(test.events().await?);
     assert!(times <= 2, "{times} Events of one storm");
-    let message = stage.condition("NodesReady", "False", "NodesNotReady").await?;
+    let message = test.condition("NodesReady", "False", "NodesNotReady").await?;
     assert!(
         message.contains("8 nodes: BlockExhausted (win-0, win-1, win-2"),
         "{message}"
     );
-    for mend in mends {
-        mend.run().await?;
+    for repair in repairs {
+        repair.run().await?;
     }
-    all_ready(&stage, NODES).await?;
-    stage.ready().await
+    all_ready(&test, NODES).await?;
+    test.ready().await
 }

@@ -6,20 +6,19 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use wn_api::names::NODE_CONDITION;
 use wn_api::names::annotations::HNS_NETWORK;
-use wn_e2e::simulator::{Fault, Mishap};
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::simulator::{Fault, NodeFault};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::support::{all_ready, condition, line, nodes_of, ready_crowd, said, taints, told, told_times};
 
 /// Our condition as it was, at an earlier time.
-async fn backdate(stage: &Stage, name: &str, ago: SignedDuration) -> Result<()> {
-    let mut condition = said(&stage.node(name).await?).clone();
+async fn backdate(test: &TestCluster, name: &str, ago: SignedDuration) -> Result<()> {
+    let mut condition = said(&test.node(name).await?).clone();
     let at = Timestamp::now() - ago;
     condition["lastTransitionTime"] = json!(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     assert_eq!(condition["type"], NODE_CONDITION);
     let patch = Patch::Strategic(json!({"status": {"conditions": [condition]}}));
-    stage
-        .nodes()
+    test.nodes()
         .patch_status(name, &PatchParams::default(), &patch)
         .await?;
     Ok(())
@@ -29,32 +28,32 @@ async fn backdate(stage: &Stage, name: &str, ago: SignedDuration) -> Result<()> 
 /// of it on the Node, for nobody lives so long as a Node.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_boot_outlives_a_restart_of_the_operator() -> Result<()> {
-    let mut stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
-    let mend = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
-    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
-    stage.kill();
-    stage.start().await?;
-    stage.quiet().await?;
-    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    let mut test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let repair = test.simulator.break_node("win-1", &NodeFault::Reboot).await?;
+    condition(&test, "win-1", "False", "RecoveringAfterReboot").await?;
+    test.kill_operator();
+    test.start_operator().await?;
+    test.quiet().await?;
+    condition(&test, "win-1", "False", "RecoveringAfterReboot").await?;
 
-    stage.kill();
-    backdate(&stage, "win-1", SignedDuration::from_mins(11)).await?;
-    stage.start().await?;
-    let stored = condition(&stage, "win-1", "False", "NotRecovered").await?;
+    test.kill_operator();
+    backdate(&test, "win-1", SignedDuration::from_mins(11)).await?;
+    test.start_operator().await?;
+    let stored = condition(&test, "win-1", "False", "NotRecovered").await?;
     assert!(
         stored["message"].as_str().is_some_and(|m| m.contains("rebooted")),
         "{stored}"
     );
-    told_times(&stage, "win-1", "NotRecovered", "Warning", 1).await?;
+    told_times(&test, "win-1", "NotRecovered", "Warning", 1).await?;
     // And that is remembered, too.
-    stage.kill();
-    stage.start().await?;
-    stage.quiet().await?;
-    condition(&stage, "win-1", "False", "NotRecovered").await?;
-    told_times(&stage, "win-1", "NotRecovered", "Warning", 1).await?;
-    mend.run().await?;
-    condition(&stage, "win-1", "True", "AsExpected").await?;
-    all_ready(&stage, 2).await
+    test.kill_operator();
+    test.start_operator().await?;
+    test.quiet().await?;
+    condition(&test, "win-1", "False", "NotRecovered").await?;
+    told_times(&test, "win-1", "NotRecovered", "Warning", 1).await?;
+    repair.run().await?;
+    condition(&test, "win-1", "True", "AsExpected").await?;
+    all_ready(&test, 2).await
 }
 
 /// HNS keeps the network it has. What it was made with is remembered on the Node, for us and for those after us.
@@ -66,33 +65,33 @@ async fn a_vni_that_changes_strands_nodes_until_they_boot() -> Result<()> {
             "calico": {"vxlan": {"vni": vni}, "encapsulation": {"whenInUse": "Migrate"}},
         })
     };
-    let mut stage = ready_crowd(2, spec(4096)).await?;
-    stage.apply(spec(5000)).await?;
+    let mut test = ready_crowd(2, spec(4096)).await?;
+    test.apply(spec(5000)).await?;
     for name in ["win-0", "win-1"] {
-        let said = condition(&stage, name, "False", "NodeRebuildRequired").await?;
+        let said = condition(&test, name, "False", "NodeRebuildRequired").await?;
         assert!(said["lastHeartbeatTime"].is_string(), "{said}");
     }
-    stage.quiet().await?;
-    let (times, _) = told(&stage, "win-0", "NodeRebuildRequired", "Warning").await?;
-    stage.kill();
-    stage.start().await?;
-    stage.quiet().await?;
-    condition(&stage, "win-0", "False", "NodeRebuildRequired").await?;
-    told_times(&stage, "win-0", "NodeRebuildRequired", "Warning", times).await?;
+    test.quiet().await?;
+    let (times, _) = told(&test, "win-0", "NodeRebuildRequired", "Warning").await?;
+    test.kill_operator();
+    test.start_operator().await?;
+    test.quiet().await?;
+    condition(&test, "win-0", "False", "NodeRebuildRequired").await?;
+    told_times(&test, "win-0", "NodeRebuildRequired", "Warning", times).await?;
 
-    let reboot = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
-    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    let reboot = test.simulator.break_node("win-1", &NodeFault::Reboot).await?;
+    condition(&test, "win-1", "False", "RecoveringAfterReboot").await?;
     reboot.run().await?;
-    condition(&stage, "win-1", "True", "AsExpected").await?;
-    condition(&stage, "win-0", "False", "NodeRebuildRequired").await?;
+    condition(&test, "win-1", "True", "AsExpected").await?;
+    condition(&test, "win-0", "False", "NodeRebuildRequired").await?;
 
     // Given back, it is the node that was made anew that does not fit.
-    stage.apply(spec(4096)).await?;
-    condition(&stage, "win-0", "True", "AsExpected").await?;
-    condition(&stage, "win-1", "False", "NodeRebuildRequired").await?;
+    test.apply(spec(4096)).await?;
+    condition(&test, "win-0", "True", "AsExpected").await?;
+    condition(&test, "win-1", "False", "NodeRebuildRequired").await?;
 
-    stage.delete_and_wait().await?;
-    let node = stage.node("win-1").await?;
+    test.delete_and_wait().await?;
+    let node = test.node("win-1").await?;
     assert!(node["metadata"]["annotations"][HNS_NETWORK].is_null(), "{node:#}");
     Ok(())
 }
@@ -100,36 +99,36 @@ async fn a_vni_that_changes_strands_nodes_until_they_boot() -> Result<()> {
 /// What goes wrong long after a boot is not the boot's fault.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_boot_is_over_when_it_is_over() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
-    let reboot = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
-    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let reboot = test.simulator.break_node("win-1", &NodeFault::Reboot).await?;
+    condition(&test, "win-1", "False", "RecoveringAfterReboot").await?;
     reboot.run().await?;
-    condition(&stage, "win-1", "True", "AsExpected").await?;
-    stage.simulator.inject("win-1", Fault::AgentNotReady);
-    condition(&stage, "win-1", "False", "AgentNotReady").await?;
-    stage.simulator.clear("win-1");
-    condition(&stage, "win-1", "True", "AsExpected").await?;
+    condition(&test, "win-1", "True", "AsExpected").await?;
+    test.simulator.inject("win-1", Fault::AgentNotReady);
+    condition(&test, "win-1", "False", "AgentNotReady").await?;
+    test.simulator.clear("win-1");
+    condition(&test, "win-1", "True", "AsExpected").await?;
     Ok(())
 }
 
 /// The kubelet starts containers before it reports its boot: whoever is back already needs no patience.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_boot_that_is_over_before_it_is_seen() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
-    stage.quiet().await?;
-    stage
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    test.quiet().await?;
+    test.simulator.age("win-1", SignedDuration::from_secs(20)).await?;
+    let _stays = test
         .simulator
-        .age("win-1", SignedDuration::from_secs(20))
+        .break_node(
+            "win-1",
+            &NodeFault::BootId("11111111-0000-4000-8000-000000000000"),
+        )
         .await?;
-    let _stays = stage
-        .simulator
-        .befall("win-1", &Mishap::BootId("11111111-0000-4000-8000-000000000000"))
-        .await?;
-    stage.quiet().await?;
-    let config = stage.config().await?;
+    test.quiet().await?;
+    let config = test.config().await?;
     assert_eq!(nodes_of(&config)["reasons"], Value::Null);
     assert_eq!(
-        told(&stage, "win-1", "RecoveringAfterReboot", "Warning").await?.0,
+        told(&test, "win-1", "RecoveringAfterReboot", "Warning").await?.0,
         0
     );
     Ok(())
@@ -138,23 +137,25 @@ async fn a_boot_that_is_over_before_it_is_seen() -> Result<()> {
 /// Our condition is ours: what somebody else writes there is put right.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_condition_that_was_tampered_with() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
-    let mend = stage.simulator.befall("win-0", &Mishap::BlockExhausted).await?;
-    let ours = condition(&stage, "win-0", "False", "BlockExhausted").await?;
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let repair = test
+        .simulator
+        .break_node("win-0", &NodeFault::BlockExhausted)
+        .await?;
+    let ours = condition(&test, "win-0", "False", "BlockExhausted").await?;
     for other in [
         json!({"type": NODE_CONDITION, "status": "True", "reason": "Fine", "message": ""}),
         json!({"type": NODE_CONDITION, "$patch": "delete"}),
     ] {
         let patch = Patch::Strategic(json!({"status": {"conditions": [other]}}));
-        stage
-            .nodes()
+        test.nodes()
             .patch_status("win-0", &PatchParams::default(), &patch)
             .await?;
-        let again = condition(&stage, "win-0", "False", "BlockExhausted").await?;
+        let again = condition(&test, "win-0", "False", "BlockExhausted").await?;
         assert_eq!(again["message"], ours["message"]);
     }
-    mend.run().await?;
-    condition(&stage, "win-0", "True", "AsExpected").await?;
+    repair.run().await?;
+    condition(&test, "win-0", "True", "AsExpected").await?;
     Ok(())
 }
 
@@ -163,22 +164,21 @@ async fn a_condition_that_was_tampered_with() -> Result<()> {
 async fn nobody_is_marked_by_an_observer() -> Result<()> {
     let observe =
         json!({"network": {"type": "CalicoVXLAN"}, "mode": "Observe", "readiness": {"taint": "Continuous"}});
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
-    stage.delete_and_wait().await?;
-    stage.apply(observe).await?;
-    let _stays = stage
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    test.delete_and_wait().await?;
+    test.apply(observe).await?;
+    let _stays = test
         .simulator
-        .befall("win-0", &Mishap::Kernel("10.0.20348.1"))
+        .break_node("win-0", &NodeFault::Kernel("10.0.20348.1"))
         .await?;
-    stage
-        .until("the status says it", async || {
-            let config = stage.config().await?;
-            Ok((line(&config, "win-0")["reason"] == "OSBuildUnsupported").then_some(()))
-        })
-        .await?;
-    stage.quiet().await?;
+    test.until("the status says it", async || {
+        let config = test.config().await?;
+        Ok((line(&config, "win-0")["reason"] == "OSBuildUnsupported").then_some(()))
+    })
+    .await?;
+    test.quiet().await?;
     for name in ["win-0", "win-1"] {
-        let node = stage.node(name).await?;
+        let node = test.node(name).await?;
         assert!(said(&node).is_null(), "{node:#}");
         assert_eq!(taints(&node), Vec::<String>::new());
     }
@@ -188,13 +188,13 @@ async fn nobody_is_marked_by_an_observer() -> Result<()> {
 /// A boot during which the kubelet was silent is a boot all the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_boot_after_silence() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoVXLAN")).await?;
-    let silence = stage.simulator.befall("win-1", &Mishap::Silent).await?;
-    condition(&stage, "win-1", "False", "KubeletNotReporting").await?;
-    let reboot = stage.simulator.befall("win-1", &Mishap::Reboot).await?;
+    let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
+    let silence = test.simulator.break_node("win-1", &NodeFault::Silent).await?;
+    condition(&test, "win-1", "False", "KubeletNotReporting").await?;
+    let reboot = test.simulator.break_node("win-1", &NodeFault::Reboot).await?;
     silence.run().await?;
-    condition(&stage, "win-1", "False", "RecoveringAfterReboot").await?;
+    condition(&test, "win-1", "False", "RecoveringAfterReboot").await?;
     reboot.run().await?;
-    condition(&stage, "win-1", "True", "AsExpected").await?;
-    all_ready(&stage, 2).await
+    condition(&test, "win-1", "True", "AsExpected").await?;
+    all_ready(&test, 2).await
 }

@@ -1,4 +1,4 @@
-//! What the operator says of Windows nodes, and where: each cause made to happen, named and mended.
+//! What the operator says of Windows nodes, and where: each cause made to happen, named and repaired.
 
 mod crowd;
 mod events;

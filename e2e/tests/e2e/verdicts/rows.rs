@@ -1,12 +1,12 @@
-//! Every reason of the table, made to happen on one node of many: told everywhere, and forgotten when mended.
+//! Every reason of the table, made to happen on one node of many: told everywhere, and forgotten when repaired.
 
 use anyhow::{Context as _, Result};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use wn_api::node_reasons::NodeReason as Reason;
 use wn_e2e::objects::text;
-use wn_e2e::simulator::Mishap;
-use wn_e2e::stage::{Stage, condition as of_config, minimal};
+use wn_e2e::simulator::NodeFault;
+use wn_e2e::test_cluster::{TestCluster, condition as of_config, minimal};
 
 use super::support::{
     Complaints, all_ready, count, eventually, line, metric, node, nodes_of, ready_crowd, said, told,
@@ -48,18 +48,17 @@ fn what_is_tested_elsewhere_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_on_one_node_of_twenty() -> Result<()> {
-    let stage = ready_crowd(NODES, minimal("CalicoVXLAN")).await?;
+    let test = ready_crowd(NODES, minimal("CalicoVXLAN")).await?;
     // Otherwise what is under way would be no failure yet.
     for number in 0..NODES {
-        stage
-            .simulator
+        test.simulator
             .age(&node(number), SignedDuration::from_hours(1))
             .await?;
     }
     let mut wrong = Vec::new();
     for (number, row) in rows().iter().enumerate() {
         let name = node(number % NODES);
-        if let Err(error) = happens(&stage, &name, row, NODES).await {
+        if let Err(error) = happens(&test, &name, row, NODES).await {
             wrong.push(format!("{} by {:?} on {name}: {error:#}", row.0, row.1));
         }
     }
@@ -67,21 +66,21 @@ async fn each_on_one_node_of_twenty() -> Result<()> {
     Ok(())
 }
 
-/// Makes a row happen on a node and mends it, with everything else ready before and after.
-async fn happens(stage: &Stage, name: &str, row: &Row, nodes: usize) -> Result<()> {
-    let (ready_before, _) = told(stage, name, "WindowsNetworkReady", "Normal").await?;
-    let mend = stage.simulator.befall(name, &row.1).await?;
-    let there = eventually("is told", || look(stage, name, row, nodes)).await;
-    mend.run().await.context("mending")?;
-    let back = eventually("is mended", || mended(stage, name, row, nodes, ready_before)).await;
+/// Makes a row happen on a node and repairs it, with everything else ready before and after.
+async fn happens(test: &TestCluster, name: &str, row: &Row, nodes: usize) -> Result<()> {
+    let (ready_before, _) = told(test, name, "WindowsNetworkReady", "Normal").await?;
+    let repair = test.simulator.break_node(name, &row.1).await?;
+    let there = eventually("is told", || look(test, name, row, nodes)).await;
+    repair.run().await.context("repairing")?;
+    let back = eventually("is repaired", || repaired(test, name, row, nodes, ready_before)).await;
     there.and(back)
 }
 
 /// What is wrong with the ways the row is told.
-async fn look(stage: &Stage, name: &str, row: &Row, nodes: usize) -> Result<Vec<String>> {
+async fn look(test: &TestCluster, name: &str, row: &Row, nodes: usize) -> Result<Vec<String>> {
     let (reason, _, expect, word) = row;
     let mut wrong = Complaints::default();
-    let config = stage.config().await?;
+    let config = test.config().await?;
     let works = matches!(expect, Unknown | Advice);
     let ready = nodes - usize::from(!works);
     wrong.equal(
@@ -107,7 +106,7 @@ async fn look(stage: &Stage, name: &str, row: &Row, nodes: usize) -> Result<Vec<
     }
     let line = line(&config, name);
     wrong.equal("ready", &line["ready"], works);
-    let said = said(&stage.node(name).await?).clone();
+    let said = said(&test.node(name).await?).clone();
     if *expect == Advice {
         advised(&mut wrong, line, row);
         wrong.equal("condition", &said["status"], "True");
@@ -128,14 +127,14 @@ async fn look(stage: &Stage, name: &str, row: &Row, nodes: usize) -> Result<Vec<
         };
         let message = format!("{under_way}{}", text(line, "/message"));
         wrong.equal("condition's message", &said["message"], message);
-        let (times, note) = told(stage, name, reason.as_str(), "Warning").await?;
+        let (times, note) = told(test, name, reason.as_str(), "Warning").await?;
         // Coming up is no event.
         if matches!(expect, Failing | Unknown) {
             wrong.holds(|| format!("{times} Events {reason} on the Node"), times > 0);
             wrong.contains("Event", &note, word);
         }
     }
-    let value = metric(stage, reason.as_str()).await?;
+    let value = metric(test, reason.as_str()).await?;
     wrong.holds(|| format!("metric is {value:?}"), value == Some(1.0));
     Ok(wrong.0)
 }
@@ -154,7 +153,7 @@ fn condemned(wrong: &mut Complaints, line: &Value, (reason, _, expect, word): &R
     let message = text(line, "/message");
     wrong.contains("message", message, word);
     wrong.holds(
-        || format!("{message:?} does not say how to mend it"),
+        || format!("{message:?} does not say how to repair it"),
         message.ends_with(reason.entry().mend),
     );
 }
@@ -169,10 +168,16 @@ fn advised(wrong: &mut Complaints, line: &Value, (reason, _, _, word): &Row) {
 }
 
 /// What is left of the row.
-async fn mended(stage: &Stage, name: &str, row: &Row, nodes: usize, before: i64) -> Result<Vec<String>> {
+async fn repaired(
+    test: &TestCluster,
+    name: &str,
+    row: &Row,
+    nodes: usize,
+    before: i64,
+) -> Result<Vec<String>> {
     let (reason, _, expect, _) = row;
     let mut wrong = Complaints::default();
-    let config = stage.config().await?;
+    let config = test.config().await?;
     wrong.equal(
         "summary",
         &nodes_of(&config)["summary"],
@@ -183,16 +188,16 @@ async fn mended(stage: &Stage, name: &str, row: &Row, nodes: usize, before: i64)
         let condition = of_config(&config, type_).unwrap_or(&Value::Null);
         wrong.equal(type_, &condition["status"], "True");
     }
-    let said = said(&stage.node(name).await?).clone();
+    let said = said(&test.node(name).await?).clone();
     wrong.equal("condition", &said["status"], "True");
     wrong.equal("condition", &said["reason"], "AsExpected");
-    let (times, _) = told(stage, name, "WindowsNetworkReady", "Normal").await?;
+    let (times, _) = told(test, name, "WindowsNetworkReady", "Normal").await?;
     let news = *expect != Advice;
     wrong.holds(
         || format!("{times} Events WindowsNetworkReady"),
         (times > before) == news,
     );
-    let value = metric(stage, reason.as_str()).await?;
+    let value = metric(test, reason.as_str()).await?;
     wrong.holds(|| format!("metric is {value:?}"), value.is_none_or(|v| v == 0.0));
     Ok(wrong.0)
 }
@@ -200,8 +205,8 @@ async fn mended(stage: &Stage, name: &str, row: &Row, nodes: usize, before: i64)
 /// BGP: what nodes announce is another thing there.
 #[tokio::test(flavor = "multi_thread")]
 async fn announcements_of_bgp() -> Result<()> {
-    let stage = ready_crowd(2, minimal("CalicoBGP")).await?;
-    let annotation = |name, value| Mishap::Annotation(name, value);
+    let test = ready_crowd(2, minimal("CalicoBGP")).await?;
+    let annotation = |name, value| NodeFault::Annotation(name, value);
     let rows: [Row; 3] = [
         (
             Reason::BGPAddressMissing,
@@ -223,7 +228,7 @@ async fn announcements_of_bgp() -> Result<()> {
         ),
     ];
     for row in &rows {
-        happens(&stage, "win-1", row, 2)
+        happens(&test, "win-1", row, 2)
             .await
             .with_context(|| format!("{:?}", row.1))?;
     }
@@ -233,11 +238,11 @@ async fn announcements_of_bgp() -> Result<()> {
         annotation("ASNumber", Some("1.10")),
         annotation("IPv4VXLANTunnelAddr", Some("10.0.0.1")),
     ] {
-        let mend = stage.simulator.befall("win-1", &fine).await?;
-        stage.quiet().await?;
-        let config = stage.config().await?;
+        let repair = test.simulator.break_node("win-1", &fine).await?;
+        test.quiet().await?;
+        let config = test.config().await?;
         assert_eq!(nodes_of(&config)["reasons"], Value::Null, "{fine:?}");
-        mend.run().await?;
+        repair.run().await?;
     }
     Ok(())
 }
@@ -247,13 +252,13 @@ async fn announcements_of_bgp() -> Result<()> {
 #[tokio::test(flavor = "multi_thread")]
 async fn dsr_by_the_spec() -> Result<()> {
     let dsr = |dsr: &str| json!({"network": {"type": "CalicoVXLAN"}, "kubeProxy": {"dsr": dsr}});
-    let stage = ready_crowd(2, dsr("Disabled")).await?;
-    let mend = stage
+    let test = ready_crowd(2, dsr("Disabled")).await?;
+    let repair = test
         .simulator
-        .befall("win-0", &Mishap::Kernel("10.0.17763.1000"))
+        .break_node("win-0", &NodeFault::Kernel("10.0.17763.1000"))
         .await?;
     let advice = async || {
-        let config = stage.config().await?;
+        let config = test.config().await?;
         let mut wrong = Complaints::default();
         wrong.equal("summary", &nodes_of(&config)["summary"], "2/2");
         let advice = line(&config, "win-0")["advice"].to_string();
@@ -263,16 +268,15 @@ async fn dsr_by_the_spec() -> Result<()> {
         Ok(wrong.0)
     };
     eventually("advice while DSR is off", advice).await?;
-    stage.apply(dsr("Auto")).await?;
-    stage.ready().await?;
+    test.apply(dsr("Auto")).await?;
+    test.ready().await?;
     eventually("advice while the operator keeps DSR off on the node", advice).await?;
 
-    stage.apply(dsr("Enabled")).await?;
-    stage
-        .condition("KubeProxyAvailable", "False", "DSRUnsupported")
+    test.apply(dsr("Enabled")).await?;
+    test.condition("KubeProxyAvailable", "False", "DSRUnsupported")
         .await?;
     eventually("a failure when the user insists", async || {
-        let config = stage.config().await?;
+        let config = test.config().await?;
         let line = line(&config, "win-0");
         let mut wrong = Complaints::default();
         wrong.equal("summary", &nodes_of(&config)["summary"], "1/2");
@@ -281,7 +285,7 @@ async fn dsr_by_the_spec() -> Result<()> {
         Ok(wrong.0)
     })
     .await?;
-    mend.run().await?;
-    all_ready(&stage, 2).await?;
-    stage.ready().await
+    repair.run().await?;
+    all_ready(&test, 2).await?;
+    test.ready().await
 }

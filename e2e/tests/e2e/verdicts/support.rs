@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wn_api::names::NODE_CONDITION;
 use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
 use wn_e2e::objects::text;
-use wn_e2e::stage::{LIMIT, Stage};
+use wn_e2e::test_cluster::{LIMIT, TestCluster};
 
 /// What a block of 64 addresses holds besides Windows' own four: with more there would be advice on every node.
 pub const PODS: u32 = 60;
@@ -23,25 +23,25 @@ pub fn flawless(name: &str) -> NodeSpec {
 }
 
 /// A running operator and that many nodes, `win-0` and so on; no config yet.
-pub async fn crowd(nodes: usize) -> Result<Stage> {
+pub async fn crowd(nodes: usize) -> Result<TestCluster> {
     let options = ClusterOptions {
         windows_nodes: 0,
         ..ClusterOptions::default()
     };
-    let stage = Stage::play(options).await?;
+    let test = TestCluster::with_operator(options).await?;
     for number in 0..nodes {
-        stage.cluster.add_node(flawless(&node(number))).await?;
+        test.cluster.add_node(flawless(&node(number))).await?;
     }
-    Ok(stage)
+    Ok(test)
 }
 
 /// The same with a config, and everything ready.
-pub async fn ready_crowd(nodes: usize, spec: Value) -> Result<Stage> {
-    let stage = crowd(nodes).await?;
-    stage.apply(spec).await?;
-    stage.ready().await?;
-    all_ready(&stage, nodes).await?;
-    Ok(stage)
+pub async fn ready_crowd(nodes: usize, spec: Value) -> Result<TestCluster> {
+    let test = crowd(nodes).await?;
+    test.apply(spec).await?;
+    test.ready().await?;
+    all_ready(&test, nodes).await?;
+    Ok(test)
 }
 
 pub fn spec(taint: &str) -> Value {
@@ -130,8 +130,8 @@ pub fn taints(node: &Value) -> Vec<String> {
 }
 
 /// How often the operator told of a reason on a Node, repetitions included, and the newest note.
-pub async fn told(stage: &Stage, node: &str, reason: &str, type_: &str) -> Result<(i64, String)> {
-    let mut events = stage.events_on("Node", node).await?;
+pub async fn told(test: &TestCluster, node: &str, reason: &str, type_: &str) -> Result<(i64, String)> {
+    let mut events = test.events_on("Node", node).await?;
     events.retain(|e| e["reason"] == reason && e["type"] == type_);
     let times = |e: &Value| e.pointer("/series/count").and_then(Value::as_i64).unwrap_or(1);
     events.sort_by_key(|e| text(e, "/eventTime").to_owned());
@@ -140,9 +140,15 @@ pub async fn told(stage: &Stage, node: &str, reason: &str, type_: &str) -> Resul
 }
 
 /// Waits until the operator has told so often of a reason on a Node.
-pub async fn told_times(stage: &Stage, node: &str, reason: &str, type_: &str, wanted: i64) -> Result<()> {
+pub async fn told_times(
+    test: &TestCluster,
+    node: &str,
+    reason: &str,
+    type_: &str,
+    wanted: i64,
+) -> Result<()> {
     eventually(&format!("Events {reason} on {node}"), async || {
-        let (times, note) = told(stage, node, reason, type_).await?;
+        let (times, note) = told(test, node, reason, type_).await?;
         let mut wrong = Complaints::default();
         wrong.holds(|| format!("{times}, not {wanted}; {note}"), times == wanted);
         Ok(wrong.0)
@@ -151,12 +157,12 @@ pub async fn told_times(stage: &Stage, node: &str, reason: &str, type_: &str, wa
 }
 
 /// Every Event of the operator, repetitions counted, on the Nodes and on the config.
-pub async fn told_in_all(stage: &Stage, nodes: usize) -> Result<usize> {
+pub async fn told_in_all(test: &TestCluster, nodes: usize) -> Result<usize> {
     let mut sum = 0;
     let mut places = vec![("WindowsNodeConfig", "default".to_owned())];
     places.extend((0..nodes).map(|number| ("Node", node(number))));
     for (kind, name) in places {
-        for event in stage.events_on(kind, &name).await? {
+        for event in test.events_on(kind, &name).await? {
             let times = event
                 .pointer("/series/count")
                 .and_then(Value::as_u64)
@@ -168,8 +174,8 @@ pub async fn told_in_all(stage: &Stage, nodes: usize) -> Result<usize> {
 }
 
 /// Nodes with a reason, as the metrics say.
-pub async fn metric(stage: &Stage, reason: &str) -> Result<Option<f64>> {
-    let Some(operator) = &stage.operator else {
+pub async fn metric(test: &TestCluster, reason: &str) -> Result<Option<f64>> {
+    let Some(operator) = &test.operator else {
         return Ok(None);
     };
     let name = format!("windows_node_operator_nodes_by_reason{{reason=\"{reason}\"}}");
@@ -179,9 +185,9 @@ pub async fn metric(stage: &Stage, reason: &str) -> Result<Option<f64>> {
 }
 
 /// Waits until the config counts `ready` of `total` nodes as ready.
-pub async fn summary(stage: &Stage, wanted: &str) -> Result<()> {
+pub async fn summary(test: &TestCluster, wanted: &str) -> Result<()> {
     eventually(&format!("{wanted} nodes are ready"), async || {
-        let config = stage.config().await?;
+        let config = test.config().await?;
         let mut wrong = Complaints::default();
         wrong.equal("summary", &nodes_of(&config)["summary"], wanted);
         if !wrong.0.is_empty() {
@@ -192,24 +198,23 @@ pub async fn summary(stage: &Stage, wanted: &str) -> Result<()> {
     .await
 }
 
-pub async fn all_ready(stage: &Stage, nodes: usize) -> Result<()> {
-    summary(stage, &format!("{nodes}/{nodes}")).await
+pub async fn all_ready(test: &TestCluster, nodes: usize) -> Result<()> {
+    summary(test, &format!("{nodes}/{nodes}")).await
 }
 
 /// Waits until our condition on a Node has this status and reason; the condition.
-pub async fn condition(stage: &Stage, node: &str, status: &str, reason: &str) -> Result<Value> {
+pub async fn condition(test: &TestCluster, node: &str, status: &str, reason: &str) -> Result<Value> {
     let what = format!("condition of {node}: {status} {reason}");
-    stage
-        .until(&what, async || {
-            let said = said(&stage.node(node).await?).clone();
-            Ok((said["status"] == status && said["reason"] == reason).then_some(said))
-        })
-        .await
+    test.until(&what, async || {
+        let said = said(&test.node(node).await?).clone();
+        Ok((said["status"] == status && said["reason"] == reason).then_some(said))
+    })
+    .await
 }
 
 /// Removes a node as an autoscaler does, its pods with it.
-pub async fn remove(stage: &Stage, name: &str) -> Result<()> {
-    stage.cluster.remove_node(name).await?;
+pub async fn remove(test: &TestCluster, name: &str) -> Result<()> {
+    test.cluster.remove_node(name).await?;
     let host = format!("spec.nodeName={name}");
     let words = [
         "delete",
@@ -220,6 +225,6 @@ pub async fn remove(stage: &Stage, name: &str) -> Result<()> {
         "--grace-period=0",
         "--force",
     ];
-    stage.cluster.kubectl(&words).await?;
+    test.cluster.kubectl(&words).await?;
     Ok(())
 }

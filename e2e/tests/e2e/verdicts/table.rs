@@ -1,9 +1,9 @@
 //! Every reason, what brings it about, and what follows: one row each.
 
 use wn_api::node_reasons::NodeReason as Reason;
-use wn_e2e::simulator::{App, Fault, Mishap, words};
+use wn_e2e::simulator::{App, Fault, NodeFault, words};
 
-/// What the node is under the mishap.
+/// The node's state while the fault lasts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Expect {
     Failing,
@@ -18,105 +18,110 @@ pub enum Expect {
 use Expect::{Advice, Due, Failing, Progressing, Unknown};
 
 /// Reason, what brings it about, what follows, and a word of the cause.
-pub type Row = (Reason, Mishap, Expect, &'static str);
+pub type Row = (Reason, NodeFault, Expect, &'static str);
 
 fn machine() -> Vec<Row> {
     vec![
-        (Reason::KubeletNotReporting, Mishap::Silent, Failing, "kubelet"),
+        (Reason::KubeletNotReporting, NodeFault::Silent, Failing, "kubelet"),
         (
             Reason::OSBuildUnsupported,
-            Mishap::Kernel("10.0.20348.1"),
+            NodeFault::Kernel("10.0.20348.1"),
             Failing,
             "20348.169",
         ),
         (
             Reason::OSBuildKnownBad,
-            Mishap::Kernel("10.0.20348.2582"),
+            NodeFault::Kernel("10.0.20348.2582"),
             Failing,
             "KB5044281",
         ),
         (
             Reason::OSBuildTooOldForOverlay,
-            Mishap::Kernel("10.0.26100.1742"),
+            NodeFault::Kernel("10.0.26100.1742"),
             Failing,
             "KB5066835",
         ),
         (
             Reason::OSBuildUnknown,
-            Mishap::Kernel("10.0.29999.1"),
+            NodeFault::Kernel("10.0.29999.1"),
             Unknown,
             "29999",
         ),
         (
             Reason::OSBuildUnknown,
-            Mishap::Kernel("6.2.9200"),
+            NodeFault::Kernel("6.2.9200"),
             Unknown,
             "6.2.9200",
         ),
         (
             Reason::OSBuildUnsupportedByCalico,
-            Mishap::Kernel("10.0.26100.6899"),
+            NodeFault::Kernel("10.0.26100.6899"),
             Advice,
             "Windows Server 2025",
         ),
         (
             Reason::OSBuildUnsupportedByKubernetes,
-            Mishap::Kernel("10.0.25398.1"),
+            NodeFault::Kernel("10.0.25398.1"),
             Advice,
             "23H2",
         ),
         (
             Reason::OSBuildOutdated,
-            Mishap::Kernel("10.0.20348.1006"),
+            NodeFault::Kernel("10.0.20348.1006"),
             Advice,
             "KB5019081",
         ),
         (
             Reason::OSBuildOutdated,
-            Mishap::Kernel("10.0.19042.1"),
+            NodeFault::Kernel("10.0.19042.1"),
             Advice,
             "20H2",
         ),
         (
             Reason::HostProcessUnsupported,
-            Mishap::Runtime("docker://20.10.9"),
+            NodeFault::Runtime("docker://20.10.9"),
             Failing,
             "docker",
         ),
         (
             Reason::HostProcessUnsupported,
-            Mishap::Runtime("containerd://1.6.6"),
+            NodeFault::Runtime("containerd://1.6.6"),
             Failing,
             "1.6.6",
         ),
-        (Reason::VersionSkew, Mishap::Kubelet("v1.99.0"), Advice, "newer"),
+        (
+            Reason::VersionSkew,
+            NodeFault::Kubelet("v1.99.0"),
+            Advice,
+            "newer",
+        ),
         (
             Reason::CNINotInitialized,
-            Mishap::NotReady(words::kubelet::NO_CNI),
+            NodeFault::NotReady(words::kubelet::NO_CNI),
             Due,
             "CNI",
         ),
         (
             Reason::NodeNotReady,
-            Mishap::NotReady(words::kubelet::PLEG),
+            NodeFault::NotReady(words::kubelet::PLEG),
             Due,
             "PLEG",
         ),
         (
             Reason::NetworkUnavailable,
-            Mishap::NetworkUnavailable,
+            NodeFault::NetworkUnavailable,
             Due,
             "NetworkUnavailable",
         ),
         (
             Reason::StartupNotFinished,
-            Mishap::StartupFails,
+            NodeFault::StartupFails,
             Due,
             "startup has not succeeded",
         ),
         (
             Reason::RecoveringAfterReboot,
-            Mishap::Reboot,
+            NodeFault::Reboot,
             Progressing,
             "rebooted",
         ),
@@ -124,18 +129,18 @@ fn machine() -> Vec<Row> {
 }
 
 fn agents() -> Vec<Row> {
-    let agent = |words| Mishap::Agents(Fault::AgentCrash(words));
-    let proxy = |words| Mishap::Agents(Fault::KubeProxyCrash(words));
+    let agent = |words| NodeFault::Agents(Fault::AgentCrash(words));
+    let proxy = |words| NodeFault::Agents(Fault::KubeProxyCrash(words));
     vec![
         (
             Reason::AgentNotScheduled,
-            Mishap::NoRoom(App::Agent),
+            NodeFault::NoRoom(App::Agent),
             Progressing,
             "not placed",
         ),
         (
             Reason::AgentImagePullFailed,
-            Mishap::Successor(App::Agent, Fault::AgentImagePull),
+            NodeFault::Successor(App::Agent, Fault::AgentImagePull),
             Failing,
             "cannot be pulled",
         ),
@@ -153,19 +158,19 @@ fn agents() -> Vec<Row> {
         ),
         (
             Reason::AgentNotReady,
-            Mishap::Agents(Fault::AgentNotReady),
+            NodeFault::Agents(Fault::AgentNotReady),
             Failing,
             "not ready",
         ),
         (
             Reason::KubeProxyNotScheduled,
-            Mishap::NoRoom(App::KubeProxy),
+            NodeFault::NoRoom(App::KubeProxy),
             Progressing,
             "not placed",
         ),
         (
             Reason::KubeProxyImagePullFailed,
-            Mishap::Successor(App::KubeProxy, Fault::KubeProxyImagePull),
+            NodeFault::Successor(App::KubeProxy, Fault::KubeProxyImagePull),
             Failing,
             "cannot be pulled",
         ),
@@ -213,13 +218,13 @@ fn agents() -> Vec<Row> {
         ),
         (
             Reason::KubeProxyNotReady,
-            Mishap::Agents(Fault::KubeProxyNotReady),
+            NodeFault::Agents(Fault::KubeProxyNotReady),
             Failing,
             "not ready",
         ),
         (
             Reason::KubeProxyKnownIssue,
-            Mishap::ImageTag(App::KubeProxy, "v1.34.1-calico-hostprocess"),
+            NodeFault::ImageTag(App::KubeProxy, "v1.34.1-calico-hostprocess"),
             Advice,
             "v1.34.2",
         ),
@@ -228,49 +233,49 @@ fn agents() -> Vec<Row> {
 
 fn calico() -> Vec<Row> {
     vec![
-        (Reason::NoIPAMBlock, Mishap::NoBlock, Due, "no block"),
-        (Reason::NoIPAMBlock, Mishap::ClaimPending, Due, "not confirmed"),
+        (Reason::NoIPAMBlock, NodeFault::NoBlock, Due, "no block"),
+        (Reason::NoIPAMBlock, NodeFault::ClaimPending, Due, "not confirmed"),
         (
             Reason::BlockReservationMissing,
-            Mishap::NotReserved,
+            NodeFault::NotReserved,
             Failing,
             "for Windows",
         ),
         (
             Reason::BlockExhausted,
-            Mishap::BlockExhausted,
+            NodeFault::BlockExhausted,
             Failing,
             "no free address",
         ),
         (
             Reason::TunnelAddressMissing,
-            Mishap::Annotation("IPv4VXLANTunnelAddr", None),
+            NodeFault::Annotation("IPv4VXLANTunnelAddr", None),
             Due,
             "IPv4VXLANTunnelAddr",
         ),
         (
             Reason::TunnelAddressMissing,
-            Mishap::Annotation("VXLANTunnelMACAddr", None),
+            NodeFault::Annotation("VXLANTunnelMACAddr", None),
             Due,
             "VXLANTunnelMACAddr",
         ),
         (
             Reason::TunnelAddressStale,
-            Mishap::Annotation("IPv4VXLANTunnelAddr", Some("10.244.77.1")),
+            NodeFault::Annotation("IPv4VXLANTunnelAddr", Some("10.244.77.1")),
             Failing,
             "10.244.77.1",
         ),
-        (Reason::VNIMismatch, Mishap::OwnVni(4097), Failing, "4097"),
-        (Reason::MultipleBlocks, Mishap::SecondBlock, Advice, "2 blocks"),
+        (Reason::VNIMismatch, NodeFault::OwnVni(4097), Failing, "4097"),
+        (Reason::MultipleBlocks, NodeFault::SecondBlock, Advice, "2 blocks"),
         (
             Reason::ForeignAllocations,
-            Mishap::Borrowed("linux-0"),
+            NodeFault::Borrowed("linux-0"),
             Advice,
             "other nodes",
         ),
         (
             Reason::BlockSmallerThanMaxPods,
-            Mishap::MaxPods(110),
+            NodeFault::MaxPods(110),
             Advice,
             "110",
         ),
@@ -298,7 +303,7 @@ fn sandboxes() -> Vec<Row> {
         (Reason::APIServerEndpointMissing, words::KUBECONFIG),
         (Reason::SandboxCreationFailed, words::POLICY),
     ];
-    let row = |(reason, said)| (reason, Mishap::Sandbox(said), Failing, "default/web-0");
+    let row = |(reason, said)| (reason, NodeFault::Sandbox(said), Failing, "default/web-0");
     rows.map(row).into()
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wn_api::names::{kube_proxy, node_agent};
 use wn_e2e::control_plane::ClusterOptions;
 use wn_e2e::operator::NAME;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::support::{AGENT, PROXY, config_maps, container, daemon_sets, edit, get};
 
@@ -15,23 +15,22 @@ fn content(object: &Value) -> [Value; 2] {
     [object["spec"].clone(), object["data"].clone()]
 }
 
-async fn back(stage: &Stage, api: &Api<DynamicObject>, name: &str, wanted: &[Value; 2]) -> Result<()> {
+async fn back(test: &TestCluster, api: &Api<DynamicObject>, name: &str, wanted: &[Value; 2]) -> Result<()> {
     let what = format!("{name} is as it was");
-    stage
-        .until(&what, async || {
-            Ok((content(&get(api, name).await?) == *wanted).then_some(()))
-        })
-        .await
+    test.until(&what, async || {
+        Ok((content(&get(api, name).await?) == *wanted).then_some(()))
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_kind_of_change_is_put_right() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    stage.quiet().await?;
-    let sets = daemon_sets(&stage, NAME);
-    let maps = config_maps(&stage, NAME);
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    test.quiet().await?;
+    let sets = daemon_sets(&test, NAME);
+    let maps = config_maps(&test, NAME);
 
     for (name, limit) in [(AGENT, 40), (PROXY, 41)] {
         let right = content(&get(&sets, name).await?);
@@ -46,9 +45,8 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
             json!({"spec": {"template": {"spec": {"containers": containers}}}}),
         )
         .await?;
-        back(&stage, &sets, name, &right).await?;
-        stage
-            .event("DriftRepaired", &format!("DaemonSet {NAME}/{name} "))
+        back(&test, &sets, name, &right).await?;
+        test.event("DriftRepaired", &format!("DaemonSet {NAME}/{name} "))
             .await?;
 
         let env = containers[0]["env"].as_array_mut().context("no env")?;
@@ -60,13 +58,13 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
             json!({"spec": {"template": {"spec": {"containers": containers}}}}),
         )
         .await?;
-        back(&stage, &sets, name, &right).await?;
+        back(&test, &sets, name, &right).await?;
 
         // The third change within ten minutes is left, unless the config changes.
         let mut config = minimal("CalicoVXLAN");
         config["status"] = json!({"nodeListLimit": limit});
-        stage.apply(config).await?;
-        stage.ready().await?;
+        test.apply(config).await?;
+        test.ready().await?;
         let selector = json!({"kubernetes.io/os": "windows", "kubernetes.io/hostname": "nowhere"});
         edit(
             &sets,
@@ -74,7 +72,7 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
             json!({"spec": {"updateStrategy": {"type": "OnDelete", "rollingUpdate": null}}}),
         )
         .await?;
-        back(&stage, &sets, name, &right).await?;
+        back(&test, &sets, name, &right).await?;
         // What we do not set belongs to whoever sets it.
         edit(
             &sets,
@@ -82,7 +80,7 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
             json!({"spec": {"template": {"spec": {"nodeSelector": selector}}}}),
         )
         .await?;
-        stage.quiet().await?;
+        test.quiet().await?;
         let kept = get(&sets, name).await?;
         assert_eq!(kept.pointer("/spec/template/spec/nodeSelector"), Some(&selector));
         edit(
@@ -91,7 +89,7 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
             json!({"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": null}}}}}),
         )
         .await?;
-        back(&stage, &sets, name, &right).await?;
+        back(&test, &sets, name, &right).await?;
     }
     for (name, key) in [
         (node_agent::CONFIG_MAP, node_agent::CONFIG_KEY),
@@ -99,24 +97,23 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
     ] {
         let right = content(&get(&maps, name).await?);
         edit(&maps, name, json!({"data": {key: "exit 1"}})).await?;
-        back(&stage, &maps, name, &right).await?;
-        stage
-            .event("DriftRepaired", &format!("ConfigMap {NAME}/{name} "))
+        back(&test, &maps, name, &right).await?;
+        test.event("DriftRepaired", &format!("ConfigMap {NAME}/{name} "))
             .await?;
     }
-    stage.ready().await?;
-    stage.quiet().await?;
-    assert_eq!(stage.simulator.problems("windows-0"), Vec::<String>::new());
+    test.ready().await?;
+    test.quiet().await?;
+    assert_eq!(test.simulator.problems("windows-0"), Vec::<String>::new());
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_deleted_is_made_again() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    let sets = daemon_sets(&stage, NAME);
-    let maps = config_maps(&stage, NAME);
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    let sets = daemon_sets(&test, NAME);
+    let maps = config_maps(&test, NAME);
     let ours = [
         ("DaemonSet", &sets, AGENT),
         ("DaemonSet", &sets, PROXY),
@@ -126,40 +123,34 @@ async fn what_is_deleted_is_made_again() -> Result<()> {
     for (kind, api, name) in ours {
         let before = get(api, name).await?;
         api.delete(name, &DeleteParams::background()).await?;
-        stage
-            .until(&format!("{name} is there again"), async || {
-                let now = get(api, name).await?;
-                let anew = now
-                    .pointer("/metadata/uid")
-                    .is_some_and(|u| Some(u) != before.pointer("/metadata/uid"));
-                Ok(anew.then_some(()))
-            })
-            .await?;
+        test.until(&format!("{name} is there again"), async || {
+            let now = get(api, name).await?;
+            let anew = now
+                .pointer("/metadata/uid")
+                .is_some_and(|u| Some(u) != before.pointer("/metadata/uid"));
+            Ok(anew.then_some(()))
+        })
+        .await?;
         assert_eq!(content(&get(api, name).await?), content(&before), "{name}");
-        stage
-            .event("DriftRepaired", &format!("{kind} {NAME}/{name} "))
+        test.event("DriftRepaired", &format!("{kind} {NAME}/{name} "))
             .await?;
     }
-    stage.ready().await?;
+    test.ready().await?;
 
     // While we were away, too.
-    let mut stage = stage;
-    stage.quiet().await?;
-    stage.kill();
-    let sets = daemon_sets(&stage, NAME);
+    let mut test = test;
+    test.quiet().await?;
+    test.kill_operator();
+    let sets = daemon_sets(&test, NAME);
     sets.delete(AGENT, &DeleteParams::background()).await?;
     let merge = json!({"spec": {"template": {"spec": {"hostNetwork": null, "securityContext": null}}}});
     edit(&sets, PROXY, merge).await?;
-    stage.start().await?;
-    stage
-        .until("both are right again", async || {
-            let there = !stage.daemon_set(AGENT).await?.is_null();
-            let proxy = stage.daemon_set(PROXY).await?;
-            Ok(
-                (there && proxy.pointer("/spec/template/spec/hostNetwork") == Some(&json!(true)))
-                    .then_some(()),
-            )
-        })
-        .await?;
-    stage.ready().await
+    test.start_operator().await?;
+    test.until("both are right again", async || {
+        let there = !test.daemon_set(AGENT).await?.is_null();
+        let proxy = test.daemon_set(PROXY).await?;
+        Ok((there && proxy.pointer("/spec/template/spec/hostNetwork") == Some(&json!(true))).then_some(()))
+    })
+    .await?;
+    test.ready().await
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde_json::json;
 use wn_e2e::control_plane::ClusterOptions;
-use wn_e2e::stage::{Stage, minimal};
+use wn_e2e::test_cluster::{TestCluster, minimal};
 
 fn has(text: &str, parts: &[&str]) -> Result<()> {
     for part in parts {
@@ -14,8 +14,8 @@ fn has(text: &str, parts: &[&str]) -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kubectl_applies_waits_and_tells() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    let kubectl = async |line: &str| stage.cluster.kubectl(&line.split(' ').collect::<Vec<_>>()).await;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    let kubectl = async |line: &str| test.cluster.kubectl(&line.split(' ').collect::<Vec<_>>()).await;
     kubectl("apply -f manifests/samples/calico-vxlan.yaml").await?;
     kubectl("wait --for=condition=Ready wnc/default --timeout=60s").await?;
 
@@ -34,7 +34,7 @@ async fn kubectl_applies_waits_and_tells() -> Result<()> {
             "KUBE-PROXY",
             "MODE",
             "v3.32.1",
-            stage.cluster.kubernetes_version(),
+            test.cluster.kubernetes_version(),
             "Manage",
         ],
     )?;
@@ -82,24 +82,23 @@ async fn kubectl_applies_waits_and_tells() -> Result<()> {
 /// What Flux, Argo CD and Helm wait for. An object that no operator has seen yet is not `Current`.
 #[tokio::test(flavor = "multi_thread")]
 async fn kstatus_follows_the_object() -> Result<()> {
-    let mut stage = Stage::set(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    let is = async |stage: &Stage, expected: &str| {
-        stage
-            .until(&format!("kstatus says {expected}"), async || {
-                let said = stage.cluster.kstatus(&stage.config().await?).await?;
-                Ok((said == expected).then_some(()))
-            })
-            .await
+    let mut test = TestCluster::without_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    let is = async |test: &TestCluster, expected: &str| {
+        test.until(&format!("kstatus says {expected}"), async || {
+            let said = test.cluster.kstatus(&test.config().await?).await?;
+            Ok((said == expected).then_some(()))
+        })
+        .await
     };
-    let fresh = stage.config().await?;
-    ensure!(stage.cluster.kstatus(&fresh).await? == "InProgress", "{fresh}");
-    stage.start().await?;
-    is(&stage, "Current").await?;
+    let fresh = test.config().await?;
+    ensure!(test.cluster.kstatus(&fresh).await? == "InProgress", "{fresh}");
+    test.start_operator().await?;
+    is(&test, "Current").await?;
     let mut refused = minimal("CalicoVXLAN");
     refused["network"]["apiServer"] = json!({"host": "10.96.0.1"});
-    stage.apply(refused).await?;
-    is(&stage, "Failed").await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    is(&stage, "Current").await
+    test.apply(refused).await?;
+    is(&test, "Failed").await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    is(&test, "Current").await
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use wn_api::reasons::conditions;
 use wn_e2e::control_plane::{CalicoApi, ClusterOptions, NodeSpec};
-use wn_e2e::stage::{Stage, at, minimal};
+use wn_e2e::test_cluster::{TestCluster, at, minimal};
 
 use super::support::{AGENT, PROXY, arguments, container, daemon_set_until, image, variable};
 
@@ -22,14 +22,14 @@ async fn vxlan_runs_on_every_windows_node() -> Result<()> {
         windows_nodes: 3,
         ..ClusterOptions::default()
     };
-    let stage = Stage::play(options).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
+    let test = TestCluster::with_operator(options).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
     for node in ["windows-0", "windows-1", "windows-2"] {
-        assert_eq!(stage.simulator.problems(node), Vec::<String>::new());
+        assert_eq!(test.simulator.problems(node), Vec::<String>::new());
     }
 
-    let agent = stage.daemon_set(AGENT).await?;
+    let agent = test.daemon_set(AGENT).await?;
     assert_eq!(
         names(&agent, "initContainers"),
         ["uninstall-calico", "install-cni"]
@@ -40,8 +40,8 @@ async fn vxlan_runs_on_every_windows_node() -> Result<()> {
         variable(&agent, "KUBERNETES_SERVICE_HOST"),
         Some("api.lab.example")
     );
-    let version = stage.cluster.kubernetes_version();
-    let proxy = stage.daemon_set(PROXY).await?;
+    let version = test.cluster.kubernetes_version();
+    let proxy = test.daemon_set(PROXY).await?;
     assert_eq!(
         image(&proxy),
         format!("docker.io/sigwindowstools/kube-proxy:{version}-calico-hostprocess")
@@ -54,7 +54,7 @@ async fn vxlan_runs_on_every_windows_node() -> Result<()> {
     );
     assert_eq!(variable(&proxy, "SOURCE_VIP_ENDPOINT"), Some("Calico_ep"));
 
-    let config = stage.config().await?;
+    let config = test.config().await?;
     let set = at(&config, "/status/conditions")?
         .as_array()
         .cloned()
@@ -73,18 +73,17 @@ async fn vxlan_runs_on_every_windows_node() -> Result<()> {
     assert_eq!(status["kubeProxy"]["flags"], container(&proxy)["args"]);
 
     // At rest: nothing is written, and a node that joins needs no write but to the status.
-    stage.quiet().await?;
+    test.quiet().await?;
     let since = Timestamp::now();
-    stage.cluster.add_node(NodeSpec::windows("windows-3")).await?;
-    stage
-        .until("the new node is counted and ready", async || {
-            let config = stage.config().await?;
-            let summary = config.pointer("/status/nodes/summary");
-            Ok((summary == Some(&json!("4/4"))).then_some(()))
-        })
-        .await?;
-    stage.ready().await?;
-    let written = stage.writes_since(since)?;
+    test.cluster.add_node(NodeSpec::windows("windows-3")).await?;
+    test.until("the new node is counted and ready", async || {
+        let config = test.config().await?;
+        let summary = config.pointer("/status/nodes/summary");
+        Ok((summary == Some(&json!("4/4"))).then_some(()))
+    })
+    .await?;
+    test.ready().await?;
+    let written = test.writes_since(since)?;
     let other = written
         .iter()
         .find(|w| w.subresource != "status" && w.resource != "events");
@@ -99,26 +98,26 @@ async fn bgp_runs_confd_and_needs_no_source_vip() -> Result<()> {
         calico_api: CalicoApi::V3,
         ..ClusterOptions::default()
     };
-    let stage = Stage::play(options).await?;
-    stage.apply(minimal("CalicoBGP")).await?;
-    stage.ready().await?;
-    assert_eq!(stage.simulator.problems("windows-0"), Vec::<String>::new());
-    let agent = stage.daemon_set(AGENT).await?;
+    let test = TestCluster::with_operator(options).await?;
+    test.apply(minimal("CalicoBGP")).await?;
+    test.ready().await?;
+    assert_eq!(test.simulator.problems("windows-0"), Vec::<String>::new());
+    let agent = test.daemon_set(AGENT).await?;
     assert_eq!(names(&agent, "containers"), ["node", "felix", "confd"]);
     assert_eq!(variable(&agent, "CALICO_NETWORKING_BACKEND"), Some("windows-bgp"));
-    let proxy = stage.daemon_set(PROXY).await?;
+    let proxy = test.daemon_set(PROXY).await?;
     assert_eq!(variable(&proxy, "SOURCE_VIP_ENDPOINT"), None);
-    stage.quiet().await?;
+    test.quiet().await?;
 
     // To the other type and everything follows.
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    daemon_set_until(&stage, AGENT, "no confd", |d| {
+    test.apply(minimal("CalicoVXLAN")).await?;
+    daemon_set_until(&test, AGENT, "no confd", |d| {
         names(d, "containers") == ["node", "felix"]
     })
     .await?;
-    stage.ready().await?;
-    assert_eq!(stage.simulator.problems("windows-0"), Vec::<String>::new());
-    let proxy = stage.daemon_set(PROXY).await?;
+    test.ready().await?;
+    assert_eq!(test.simulator.problems("windows-0"), Vec::<String>::new());
+    let proxy = test.daemon_set(PROXY).await?;
     assert_eq!(variable(&proxy, "SOURCE_VIP_ENDPOINT"), Some("Calico_ep"));
     Ok(())
 }
@@ -127,41 +126,40 @@ async fn bgp_runs_confd_and_needs_no_source_vip() -> Result<()> {
 /// that must not look like drift.
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_of_the_spec_roll_both() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    let before = generation(&stage).await?;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    let before = generation(&test).await?;
 
     let resources = json!({
         "requests": {"cpu": "1000m", "memory": "1e9"},
         "limits": {"cpu": "2.5", "memory": "2048Mi"},
     });
     let tolerations = json!([{"key": "os", "operator": "Equal", "value": "windows", "effect": "NoSchedule"}]);
-    stage
-        .apply(json!({
-            "network": {"type": "CalicoVXLAN"},
-            "imageRegistry": "mirror.corp:5000/hub",
-            "nodeAgent": {
-                "logLevel": "Debug", "resources": resources, "tolerations": tolerations,
-                "imagePullSecrets": [{"name": "pull"}],
-                "updateStrategy": {"type": "RollingUpdate", "maxUnavailable": "25%"},
-            },
-            "kubeProxy": {
-                "resources": resources, "image": {"tag": "own"}, "extraArgs": ["--v=4"],
-                "featureGates": {"WinDSRX": true}, "updateStrategy": {"maxUnavailable": "2"},
-            },
-        }))
-        .await?;
-    let agent = daemon_set_until(&stage, AGENT, "from the mirror", |d| {
+    test.apply(json!({
+        "network": {"type": "CalicoVXLAN"},
+        "imageRegistry": "mirror.corp:5000/hub",
+        "nodeAgent": {
+            "logLevel": "Debug", "resources": resources, "tolerations": tolerations,
+            "imagePullSecrets": [{"name": "pull"}],
+            "updateStrategy": {"type": "RollingUpdate", "maxUnavailable": "25%"},
+        },
+        "kubeProxy": {
+            "resources": resources, "image": {"tag": "own"}, "extraArgs": ["--v=4"],
+            "featureGates": {"WinDSRX": true}, "updateStrategy": {"maxUnavailable": "2"},
+        },
+    }))
+    .await?;
+    let agent = daemon_set_until(&test, AGENT, "from the mirror", |d| {
         image(d) == "mirror.corp:5000/hub/calico/node-windows:v3.32.1"
     })
     .await?;
-    let proxy = daemon_set_until(&stage, PROXY, "from the mirror", |d| {
+    let proxy = daemon_set_until(&test, PROXY, "from the mirror", |d| {
         image(d) == "mirror.corp:5000/hub/sigwindowstools/kube-proxy:own"
     })
     .await?;
-    stage.ready().await?;
-    assert_ne!(before, generation(&stage).await?);
+    test.ready().await?;
+    assert_ne!(before, generation(&test).await?);
     let rolling = |d: &Value| {
         d.pointer("/spec/updateStrategy/rollingUpdate/maxUnavailable")
             .cloned()
@@ -198,23 +196,23 @@ async fn changes_of_the_spec_roll_both() -> Result<()> {
     );
 
     // What was written stays as written: not one more write.
-    let settled = generation(&stage).await?;
-    let since = stage.quiet().await?;
-    assert_eq!(settled, generation(&stage).await?);
-    assert!(stage.writes_since(since)?.is_empty());
+    let settled = generation(&test).await?;
+    let since = test.quiet().await?;
+    assert_eq!(settled, generation(&test).await?);
+    assert!(test.writes_since(since)?.is_empty());
 
     // And back again: what was ours alone is taken out.
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    daemon_set_until(&stage, PROXY, "as at first", |d| {
+    test.apply(minimal("CalicoVXLAN")).await?;
+    daemon_set_until(&test, PROXY, "as at first", |d| {
         arguments(d).iter().all(|a| *a != "--v=4") && !image(d).starts_with("mirror")
     })
     .await?;
-    stage.ready().await?;
-    let agent = stage.daemon_set(AGENT).await?;
+    test.ready().await?;
+    let agent = test.daemon_set(AGENT).await?;
     assert_eq!(agent.pointer("/spec/template/spec/imagePullSecrets"), None);
     assert_eq!(container(&agent)["resources"].get("limits"), None);
-    stage.quiet().await?;
-    let events = stage.events().await?;
+    test.quiet().await?;
+    let events = test.events().await?;
     assert!(
         !events.iter().any(|e| e.starts_with("DriftRepaired")),
         "our own change is no drift: {events:?}"
@@ -222,8 +220,8 @@ async fn changes_of_the_spec_roll_both() -> Result<()> {
     Ok(())
 }
 
-async fn generation(stage: &Stage) -> Result<[Value; 2]> {
+async fn generation(test: &TestCluster) -> Result<[Value; 2]> {
     let of =
-        async |name| Ok::<_, anyhow::Error>(stage.daemon_set(name).await?["metadata"]["generation"].clone());
+        async |name| Ok::<_, anyhow::Error>(test.daemon_set(name).await?["metadata"]["generation"].clone());
     Ok([of(AGENT).await?, of(PROXY).await?])
 }

@@ -8,7 +8,7 @@ use wn_api::calico::ConfigKind;
 use wn_api::names::{kube_proxy, node_agent, tigera};
 use wn_e2e::control_plane::{ClusterOptions, Neighbour, NodeSpec};
 use wn_e2e::operator::NAME;
-use wn_e2e::stage::{SINGLETON, Stage, at, minimal};
+use wn_e2e::test_cluster::{SINGLETON, TestCluster, at, minimal};
 
 use super::support::{
     AGENT, PROXY, config_maps, daemon_set_until, daemon_sets, edit, foreign, get, gone, namespace,
@@ -24,31 +24,31 @@ fn managed(agent: &str, proxy: &str) -> Value {
     })
 }
 
-async fn ours(stage: &Stage, name: &str) -> Result<Value> {
-    daemon_set_until(stage, name, "is ours again", |d| !d.is_null()).await
+async fn ours(test: &TestCluster, name: &str) -> Result<Value> {
+    daemon_set_until(test, name, "is ours again", |d| !d.is_null()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_foreign_daemon_set_has_the_right_of_way() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    namespace(&stage, "theirs").await?;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    namespace(&test, "theirs").await?;
 
     foreign(
-        &stage,
+        &test,
         "theirs",
         "their-agent",
         "mirror.corp/calico/node-windows:v3.32.1",
     )
     .await?;
-    gone(&stage, AGENT, node_agent::CONFIG_MAP).await?;
-    let message = stage.condition("NodeAgentAvailable", "True", "External").await?;
+    gone(&test, AGENT, node_agent::CONFIG_MAP).await?;
+    let message = test.condition("NodeAgentAvailable", "True", "External").await?;
     assert!(
         message.contains("DaemonSet theirs/their-agent runs it"),
         "{message}"
     );
-    let status = stage.config().await?;
+    let status = test.config().await?;
     assert_eq!(at(&status, "/status/nodeAgent/management")?, "External");
     assert_eq!(at(&status, "/status/nodeAgent/daemonSet")?, "theirs/their-agent");
     assert!(
@@ -58,42 +58,42 @@ async fn a_foreign_daemon_set_has_the_right_of_way() -> Result<()> {
     );
     assert_eq!(at(&status, "/status/kubeProxy/management")?, "Managed");
     assert!(
-        !stage.daemon_set(PROXY).await?.is_null(),
+        !test.daemon_set(PROXY).await?.is_null(),
         "the other one is not concerned"
     );
 
     foreign(
-        &stage,
+        &test,
         "theirs",
         "their-proxy",
         "sigwindowstools/kube-proxy:v1.36.0-calico-hostprocess",
     )
     .await?;
-    gone(&stage, PROXY, kube_proxy::CONFIG_MAP).await?;
-    stage.condition("KubeProxyAvailable", "True", "External").await?;
-    stage.ready().await?;
-    stage.quiet().await?;
+    gone(&test, PROXY, kube_proxy::CONFIG_MAP).await?;
+    test.condition("KubeProxyAvailable", "True", "External").await?;
+    test.ready().await?;
+    test.quiet().await?;
 
     // A person may overrule it, and take it back.
-    stage.apply(managed("Managed", "Managed")).await?;
-    ours(&stage, AGENT).await?;
-    ours(&stage, PROXY).await?;
-    stage.ready().await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    gone(&stage, AGENT, node_agent::CONFIG_MAP).await?;
-    gone(&stage, PROXY, kube_proxy::CONFIG_MAP).await?;
+    test.apply(managed("Managed", "Managed")).await?;
+    ours(&test, AGENT).await?;
+    ours(&test, PROXY).await?;
+    test.ready().await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    gone(&test, AGENT, node_agent::CONFIG_MAP).await?;
+    gone(&test, PROXY, kube_proxy::CONFIG_MAP).await?;
 
-    let theirs = daemon_sets(&stage, "theirs");
+    let theirs = daemon_sets(&test, "theirs");
     for (name, ours_again) in [("their-agent", AGENT), ("their-proxy", PROXY)] {
         theirs.delete(name, &DeleteParams::background()).await?;
-        ours(&stage, ours_again).await?;
+        ours(&test, ours_again).await?;
     }
-    stage.ready().await?;
+    test.ready().await?;
 
-    stage.apply(managed("External", "External")).await?;
-    gone(&stage, AGENT, node_agent::CONFIG_MAP).await?;
-    gone(&stage, PROXY, kube_proxy::CONFIG_MAP).await?;
-    let message = stage.condition("NodeAgentAvailable", "True", "External").await?;
+    test.apply(managed("External", "External")).await?;
+    gone(&test, AGENT, node_agent::CONFIG_MAP).await?;
+    gone(&test, PROXY, kube_proxy::CONFIG_MAP).await?;
+    let message = test.condition("NodeAgentAvailable", "True", "External").await?;
     assert!(
         message.contains("spec.nodeAgent.management is External"),
         "{message}"
@@ -104,57 +104,54 @@ async fn a_foreign_daemon_set_has_the_right_of_way() -> Result<()> {
 /// Someone was there first, even under our own name: nothing of theirs is touched.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_there_first_stays() -> Result<()> {
-    let mut stage = Stage::set(ClusterOptions::default()).await?;
+    let mut test = TestCluster::without_operator(ClusterOptions::default()).await?;
     foreign(
-        &stage,
+        &test,
         NAME,
         PROXY,
         "sigwindowstools/kube-proxy:v1.30.0-calico-hostprocess",
     )
     .await?;
-    let before = stage.daemon_set(PROXY).await?["spec"].clone();
-    stage.start().await?;
+    let before = test.daemon_set(PROXY).await?["spec"].clone();
+    test.start_operator().await?;
     let since = Timestamp::now();
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
-    stage.condition("KubeProxyAvailable", "True", "External").await?;
-    let touched = stage.writes_since(since)?.into_iter().find(|w| w.name == PROXY);
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
+    test.condition("KubeProxyAvailable", "True", "External").await?;
+    let touched = test.writes_since(since)?.into_iter().find(|w| w.name == PROXY);
     assert!(touched.is_none(), "{touched:?}");
-    assert_eq!(stage.daemon_set(PROXY).await?["spec"], before);
+    assert_eq!(test.daemon_set(PROXY).await?["spec"], before);
 
     // A Linux kube-proxy is nobody's rival, and what only looks alike is none either.
-    stage.delete_and_wait().await?;
-    assert_eq!(stage.daemon_set(PROXY).await?["spec"], before);
+    test.delete_and_wait().await?;
+    assert_eq!(test.daemon_set(PROXY).await?["spec"], before);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn beside_tigera_operator_with_windows_on() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
-    stage.ready().await?;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.ready().await?;
     // Installed after us: nobody restarts us.
-    stage.cluster.install_neighbour(Neighbour::Installation).await?;
-    namespace(&stage, tigera::NAMESPACE).await?;
+    test.cluster.install_neighbour(Neighbour::Installation).await?;
+    namespace(&test, tigera::NAMESPACE).await?;
     let installation = json!({
         "apiVersion": "operator.tigera.io/v1", "kind": "Installation",
         "metadata": {"name": "default"},
         "spec": {"calicoNetwork": {"windowsDataplane": "HNS", "bgp": "Disabled"}, "serviceCIDRs": ["10.96.0.0/12"]},
     });
-    stage
-        .until("Installation is served", async || {
-            Ok(stage
-                .create("installations", installation.clone())
-                .await
-                .is_ok()
-                .then_some(()))
-        })
-        .await?;
+    test.until("Installation is served", async || {
+        Ok(test
+            .create("installations", installation.clone())
+            .await
+            .is_ok()
+            .then_some(()))
+    })
+    .await?;
 
     // Not without being allowed to: the condition says how.
-    let message = stage
-        .condition("NodeAgentAvailable", "False", "Forbidden")
-        .await?;
+    let message = test.condition("NodeAgentAvailable", "False", "Forbidden").await?;
     for part in [
         "tigera-operator/kubernetes-services-endpoint",
         "tigeraOperator.enabled=true",
@@ -162,37 +159,33 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
     ] {
         assert!(message.contains(part), "{message}");
     }
-    gone(&stage, AGENT, node_agent::CONFIG_MAP).await?;
+    gone(&test, AGENT, node_agent::CONFIG_MAP).await?;
     // What Calico needs is set and kept all the same.
-    stage
-        .edit(
-            ConfigKind::IpamConfiguration,
-            SINGLETON,
-            json!({"strictAffinity": false}),
-            "kubectl-edit",
-        )
+    test.edit(
+        ConfigKind::IpamConfiguration,
+        SINGLETON,
+        json!({"strictAffinity": false}),
+        "kubectl-edit",
+    )
+    .await?;
+    test.edit(
+        ConfigKind::IpPool,
+        POOL,
+        json!({"vxlanMode": "Never"}),
+        "kubectl-edit",
+    )
+    .await?;
+    test.condition("CalicoConfigured", "True", "AsExpected").await?;
+    test.field(
+        ConfigKind::IpamConfiguration,
+        SINGLETON,
+        "strictAffinity",
+        json!(true),
+    )
+    .await?;
+    test.field(ConfigKind::IpPool, POOL, "vxlanMode", json!("Always"))
         .await?;
-    stage
-        .edit(
-            ConfigKind::IpPool,
-            POOL,
-            json!({"vxlanMode": "Never"}),
-            "kubectl-edit",
-        )
-        .await?;
-    stage.condition("CalicoConfigured", "True", "AsExpected").await?;
-    stage
-        .field(
-            ConfigKind::IpamConfiguration,
-            SINGLETON,
-            "strictAffinity",
-            json!(true),
-        )
-        .await?;
-    stage
-        .field(ConfigKind::IpPool, POOL, "vxlanMode", json!("Always"))
-        .await?;
-    let config = stage.config().await?;
+    let config = test.config().await?;
     let by = at(&config, "/status/nodeAgent/managedBy")?
         .as_str()
         .unwrap_or_default();
@@ -212,9 +205,9 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
         "--set",
         "tigeraOperator.enabled=true",
     ];
-    stage.cluster.helm(&upgrade).await?;
-    let maps = config_maps(&stage, tigera::NAMESPACE);
-    let created = stage
+    test.cluster.helm(&upgrade).await?;
+    let maps = config_maps(&test, tigera::NAMESPACE);
+    let created = test
         .until("the ConfigMap tigera/operator waits for", async || {
             let map = get(&maps, tigera::SERVICES_ENDPOINT).await?;
             Ok((!map.is_null()).then_some(map))
@@ -223,45 +216,43 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
     let expected = json!({"KUBERNETES_SERVICE_HOST": "api.lab.example", "KUBERNETES_SERVICE_PORT": "6443"});
     assert_eq!(created["data"], expected);
     // tigera/operator's turn: until it has rolled its agent out, nothing is ready.
-    stage
-        .condition_says(
-            "NodeAgentAvailable",
-            "False",
-            "WaitingForPrecondition",
-            &[
-                "has not made DaemonSet calico-system/calico-node-windows",
-                "no status",
-            ],
-        )
-        .await?;
-    namespace(&stage, tigera::AGENT_NAMESPACE).await?;
+    test.condition_says(
+        "NodeAgentAvailable",
+        "False",
+        "WaitingForPrecondition",
+        &[
+            "has not made DaemonSet calico-system/calico-node-windows",
+            "no status",
+        ],
+    )
+    .await?;
+    namespace(&test, tigera::AGENT_NAMESPACE).await?;
     foreign(
-        &stage,
+        &test,
         tigera::AGENT_NAMESPACE,
         AGENT,
         "quay.io/calico/node-windows:v3.32.1",
     )
     .await?;
-    stage.condition("NodeAgentAvailable", "True", "External").await?;
-    stage.ready().await?;
+    test.condition("NodeAgentAvailable", "True", "External").await?;
+    test.ready().await?;
 
     // From here on it is its owner's: we follow it, and never write it again.
     let theirs = json!({"KUBERNETES_SERVICE_HOST": "other.lab.example"});
     edit(&maps, tigera::SERVICES_ENDPOINT, json!({"data": theirs})).await?;
-    daemon_set_until(&stage, PROXY, "follows the ConfigMap", |d| {
+    daemon_set_until(&test, PROXY, "follows the ConfigMap", |d| {
         variable(d, "KUBERNETES_SERVICE_HOST") == Some("other.lab.example")
     })
     .await?;
-    let since = stage.quiet().await?;
+    let since = test.quiet().await?;
     let map = get(&maps, tigera::SERVICES_ENDPOINT).await?;
     assert_eq!(
         map.pointer("/data/KUBERNETES_SERVICE_HOST"),
         Some(&json!("other.lab.example"))
     );
-    assert!(stage.writes_since(since)?.is_empty());
+    assert!(test.writes_since(since)?.is_empty());
 
-    stage
-        .cluster
+    test.cluster
         .kubectl(&[
             "patch",
             "installation",
@@ -272,19 +263,18 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
         ])
         .await?;
     // What nobody says tigera/operator made is a third party's, and has the right of way.
-    stage
-        .condition_says(
-            "NodeAgentAvailable",
-            "True",
-            "External",
-            &["DaemonSet calico-system/"],
-        )
-        .await?;
-    let theirs = daemon_sets(&stage, tigera::AGENT_NAMESPACE);
+    test.condition_says(
+        "NodeAgentAvailable",
+        "True",
+        "External",
+        &["DaemonSet calico-system/"],
+    )
+    .await?;
+    let theirs = daemon_sets(&test, tigera::AGENT_NAMESPACE);
     theirs.delete(AGENT, &DeleteParams::background()).await?;
-    ours(&stage, AGENT).await?;
-    stage.ready().await?;
-    stage.delete_and_wait().await?;
+    ours(&test, AGENT).await?;
+    test.ready().await?;
+    test.delete_and_wait().await?;
     assert!(
         !get(&maps, tigera::SERVICES_ENDPOINT).await?.is_null(),
         "it was given away"
@@ -294,97 +284,90 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn platforms_run_it_themselves() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
     // Some of these refuse Calico's own networking: what is asked here is who runs what.
     let mut spec = minimal("CalicoVXLAN");
     spec["platform"] = json!({"acceptUnsupported": true});
-    stage.apply(spec).await?;
-    stage.ready().await?;
+    test.apply(spec).await?;
+    test.ready().await?;
     for (label, platform) in [
         ("eks.amazonaws.com/nodegroup", "EKS"),
         ("kubernetes.azure.com/agentpool", "AKS"),
         ("cloud.google.com/gke-nodepool", "GKE"),
         ("windowsmachineconfig.openshift.io/version", "OpenShift (WMCO)"),
     ] {
-        stage
-            .cluster
+        test.cluster
             .add_node(NodeSpec::windows("theirs").label(label, "x"))
             .await?;
-        gone(&stage, PROXY, kube_proxy::CONFIG_MAP).await?;
-        stage
-            .condition_says(
-                "KubeProxyAvailable",
-                "True",
-                "External",
-                &[platform, label, "theirs"],
-            )
-            .await?;
+        gone(&test, PROXY, kube_proxy::CONFIG_MAP).await?;
+        test.condition_says(
+            "KubeProxyAvailable",
+            "True",
+            "External",
+            &[platform, label, "theirs"],
+        )
+        .await?;
         assert!(
-            !stage.daemon_set(AGENT).await?.is_null(),
+            !test.daemon_set(AGENT).await?.is_null(),
             "{platform} does not bring the agent"
         );
-        remove_node(&stage, "theirs").await?;
-        ours(&stage, PROXY).await?;
-        stage.ready().await?;
+        remove_node(&test, "theirs").await?;
+        ours(&test, PROXY).await?;
+        test.ready().await?;
     }
 
     // RKE2 runs both in its own process.
-    stage
-        .cluster
+    test.cluster
         .add_node(NodeSpec::windows("rke2").kubelet_version("v1.34.4+rke2r1"))
         .await?;
-    gone(&stage, AGENT, node_agent::CONFIG_MAP).await?;
-    gone(&stage, PROXY, kube_proxy::CONFIG_MAP).await?;
+    gone(&test, AGENT, node_agent::CONFIG_MAP).await?;
+    gone(&test, PROXY, kube_proxy::CONFIG_MAP).await?;
     for condition in ["NodeAgentAvailable", "KubeProxyAvailable"] {
-        stage
-            .condition_says(condition, "True", "External", &["RKE2", "kubelet v1.34.4+rke2r1"])
+        test.condition_says(condition, "True", "External", &["RKE2", "kubelet v1.34.4+rke2r1"])
             .await?;
     }
-    stage
-        .field(
-            ConfigKind::IpamConfiguration,
-            SINGLETON,
-            "strictAffinity",
-            json!(true),
-        )
-        .await?;
-    stage.apply(managed("Managed", "Managed")).await?;
-    ours(&stage, AGENT).await?;
-    ours(&stage, PROXY).await?;
-    stage.ready().await
+    test.field(
+        ConfigKind::IpamConfiguration,
+        SINGLETON,
+        "strictAffinity",
+        json!(true),
+    )
+    .await?;
+    test.apply(managed("Managed", "Managed")).await?;
+    ours(&test, AGENT).await?;
+    ours(&test, PROXY).await?;
+    test.ready().await
 }
 
 /// Somebody else's kube-proxy is left alone, and what its DaemonSet says of it is told.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_foreign_kube_proxy_is_judged_by_its_daemon_set() -> Result<()> {
-    let stage = Stage::play(ClusterOptions::default()).await?;
-    namespace(&stage, "theirs").await?;
-    foreign(&stage, "theirs", "proxy", "example/kube-proxy:v1.29.1").await?;
-    let sets = daemon_sets(&stage, "theirs");
+    let test = TestCluster::with_operator(ClusterOptions::default()).await?;
+    namespace(&test, "theirs").await?;
+    foreign(&test, "theirs", "proxy", "example/kube-proxy:v1.29.1").await?;
+    let sets = daemon_sets(&test, "theirs");
     let args = |args: Value| {
         let container = json!({"name": "main", "image": "example/kube-proxy:v1.29.1", "args": args});
         json!({"spec": {"template": {"spec": {"containers": [container]}}}})
     };
     edit(&sets, "proxy", args(json!(["--proxy-mode=kernelspace"]))).await?;
-    stage.apply(minimal("CalicoVXLAN")).await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
     let advised = async |off: bool| {
-        stage
-            .until(&format!("advice on DSR: {off}"), async || {
-                let config = stage.config().await?;
-                let advisories = config
-                    .pointer("/status/advisories/list")
-                    .cloned()
-                    .unwrap_or_default();
-                let advice = node_status(&stage, "windows-0").await?["advice"].to_string();
-                let both =
-                    advisories.to_string().contains("WN1091") && advice.contains("KubeProxyVersionSkew");
-                let dsr = [
-                    advisories.to_string().contains("WN1090"),
-                    advice.contains("ClusterIPPolicyNotEnforced"),
-                ];
-                Ok((both && dsr == [off; 2]).then_some(()))
-            })
-            .await
+        test.until(&format!("advice on DSR: {off}"), async || {
+            let config = test.config().await?;
+            let advisories = config
+                .pointer("/status/advisories/list")
+                .cloned()
+                .unwrap_or_default();
+            let advice = node_status(&test, "windows-0").await?["advice"].to_string();
+            let both = advisories.to_string().contains("WN1091") && advice.contains("KubeProxyVersionSkew");
+            let dsr = [
+                advisories.to_string().contains("WN1090"),
+                advice.contains("ClusterIPPolicyNotEnforced"),
+            ];
+            Ok((both && dsr == [off; 2]).then_some(()))
+        })
+        .await
     };
     advised(true).await?;
     edit(
@@ -394,6 +377,6 @@ async fn a_foreign_kube_proxy_is_judged_by_its_daemon_set() -> Result<()> {
     )
     .await?;
     advised(false).await?;
-    assert!(stage.daemon_set(PROXY).await?.is_null());
+    assert!(test.daemon_set(PROXY).await?.is_null());
     Ok(())
 }

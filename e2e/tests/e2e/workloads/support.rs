@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 use wn_api::names::{kube_proxy, node_agent};
 use wn_e2e::objects;
 use wn_e2e::operator::NAME;
-use wn_e2e::stage::Stage;
+use wn_e2e::test_cluster::TestCluster;
 
 pub const AGENT: &str = node_agent::DAEMON_SET;
 pub const PROXY: &str = kube_proxy::DAEMON_SET;
 pub const NO_DSR_PROXY: &str = kube_proxy::NO_DSR_DAEMON_SET;
 
 /// DaemonSets of a namespace.
-pub fn daemon_sets(stage: &Stage, namespace: &str) -> Api<DynamicObject> {
+pub fn daemon_sets(test: &TestCluster, namespace: &str) -> Api<DynamicObject> {
     let resource = objects::resource("apps", "v1", "DaemonSet", "daemonsets");
-    Api::namespaced_with(stage.client.clone(), namespace, &resource)
+    Api::namespaced_with(test.client.clone(), namespace, &resource)
 }
 
-pub fn config_maps(stage: &Stage, namespace: &str) -> Api<DynamicObject> {
+pub fn config_maps(test: &TestCluster, namespace: &str) -> Api<DynamicObject> {
     let resource = objects::resource("", "v1", "ConfigMap", "configmaps");
-    Api::namespaced_with(stage.client.clone(), namespace, &resource)
+    Api::namespaced_with(test.client.clone(), namespace, &resource)
 }
 
 /// An object as JSON; null when it does not exist.
@@ -68,33 +68,31 @@ pub fn variable<'a>(daemon_set: &'a Value, name: &str) -> Option<&'a str> {
 
 /// Waits until a DaemonSet of ours is as `look` wants it.
 pub async fn daemon_set_until(
-    stage: &Stage,
+    test: &TestCluster,
     name: &str,
     what: &str,
     look: impl Fn(&Value) -> bool,
 ) -> Result<Value> {
-    stage
-        .until(&format!("DaemonSet {name}: {what}"), async || {
-            let found = stage.daemon_set(name).await?;
-            Ok(look(&found).then_some(found))
-        })
-        .await
+    test.until(&format!("DaemonSet {name}: {what}"), async || {
+        let found = test.daemon_set(name).await?;
+        Ok(look(&found).then_some(found))
+    })
+    .await
 }
 
 /// Waits until neither DaemonSet of ours nor its ConfigMap exists.
-pub async fn gone(stage: &Stage, name: &str, config_map: &str) -> Result<()> {
-    stage
-        .until(&format!("{name} and {config_map} are gone"), async || {
-            let daemon_set = stage.daemon_set(name).await?;
-            let map = get(&config_maps(stage, NAME), config_map).await?;
-            Ok((daemon_set.is_null() && map.is_null()).then_some(()))
-        })
-        .await
+pub async fn gone(test: &TestCluster, name: &str, config_map: &str) -> Result<()> {
+    test.until(&format!("{name} and {config_map} are gone"), async || {
+        let daemon_set = test.daemon_set(name).await?;
+        let map = get(&config_maps(test, NAME), config_map).await?;
+        Ok((daemon_set.is_null() && map.is_null()).then_some(()))
+    })
+    .await
 }
 
 /// A node of the status; null when it is not listed.
-pub async fn node_status(stage: &Stage, name: &str) -> Result<Value> {
-    let config = stage.config().await?;
+pub async fn node_status(test: &TestCluster, name: &str) -> Result<Value> {
+    let config = test.config().await?;
     let list = config.pointer("/status/nodes/list").and_then(Value::as_array);
     let found = list.into_iter().flatten().find(|n| n["name"] == name);
     Ok(found.cloned().unwrap_or_default())
@@ -102,8 +100,8 @@ pub async fn node_status(stage: &Stage, name: &str) -> Result<Value> {
 
 /// Removes a node as an autoscaler does, its pods with it: left to the garbage collector, they hold up a
 /// DaemonSet's roll-out for a minute.
-pub async fn remove_node(stage: &Stage, name: &str) -> Result<()> {
-    stage.cluster.remove_node(name).await?;
+pub async fn remove_node(test: &TestCluster, name: &str) -> Result<()> {
+    test.cluster.remove_node(name).await?;
     let host = format!("spec.nodeName={name}");
     let delete = [
         "delete",
@@ -114,43 +112,41 @@ pub async fn remove_node(stage: &Stage, name: &str) -> Result<()> {
         "--grace-period=0",
         "--force",
     ];
-    stage.cluster.kubectl(&delete).await?;
+    test.cluster.kubectl(&delete).await?;
     Ok(())
 }
 
 /// Waits until the status gives that reason for a node; its message.
-pub async fn node_reason(stage: &Stage, name: &str, reason: &str) -> Result<String> {
-    stage
-        .until(&format!("node {name} is {reason}"), async || {
-            let node = node_status(stage, name).await?;
-            let hit = objects::text(&node, "/reason") == reason;
-            Ok(hit.then(|| objects::text(&node, "/message").to_owned()))
-        })
-        .await
+pub async fn node_reason(test: &TestCluster, name: &str, reason: &str) -> Result<String> {
+    test.until(&format!("node {name} is {reason}"), async || {
+        let node = node_status(test, name).await?;
+        let hit = objects::text(&node, "/reason") == reason;
+        Ok(hit.then(|| objects::text(&node, "/message").to_owned()))
+    })
+    .await
 }
 
 /// A DaemonSet somebody else made, on Windows nodes.
-pub async fn foreign(stage: &Stage, namespace: &str, name: &str, image: &str) -> Result<()> {
+pub async fn foreign(test: &TestCluster, namespace: &str, name: &str, image: &str) -> Result<()> {
     let labels = json!({ "app": name });
-    stage
-        .create(
-            "daemonsets",
-            json!({
-                "apiVersion": "apps/v1", "kind": "DaemonSet",
-                "metadata": {"name": name, "namespace": namespace},
-                "spec": {"selector": {"matchLabels": labels}, "template": {
-                    "metadata": {"labels": labels},
-                    "spec": {
-                        "nodeSelector": {"kubernetes.io/os": "windows"},
-                        "containers": [{"name": "main", "image": image}],
-                    },
-                }},
-            }),
-        )
-        .await
+    test.create(
+        "daemonsets",
+        json!({
+            "apiVersion": "apps/v1", "kind": "DaemonSet",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "nodeSelector": {"kubernetes.io/os": "windows"},
+                    "containers": [{"name": "main", "image": image}],
+                },
+            }},
+        }),
+    )
+    .await
 }
 
-pub async fn namespace(stage: &Stage, name: &str) -> Result<()> {
+pub async fn namespace(test: &TestCluster, name: &str) -> Result<()> {
     let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-    stage.create("namespaces", object).await
+    test.create("namespaces", object).await
 }

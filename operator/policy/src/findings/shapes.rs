@@ -79,7 +79,7 @@ fn finding(code: Code, severity: Severity, object: String, message: impl Into<St
         field: None,
         message: message.into(),
         flow: None,
-        mend: entry.mend,
+        fix: entry.fix,
         source: entry.source,
         pods: Vec::new(),
     }

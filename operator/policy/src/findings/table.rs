@@ -59,7 +59,7 @@ pub struct Entry {
     /// Releases of Calico that do it.
     pub releases: &'static str,
     /// What to do.
-    pub mend: &'static str,
+    pub fix: &'static str,
     /// How we know.
     pub source: &'static str,
 }
@@ -101,7 +101,7 @@ impl Code {
                 what: "Felix skips the whole rule: `ipBlock.except`, `notNets`, `notPorts`, `notProtocol`, `notICMP`, and `notSelector` alone in a GlobalNetworkPolicy. What it allows is lost too; a Deny is lost to the rules behind it.",
                 severity: BY_EFFECT,
                 releases: "all",
-                mend: "write what is meant without negation: list the networks and ports around the exception, put a Deny of the exception in front of an Allow, or use a selector such as `!has(label)`",
+                fix: "write what is meant without negation: list the networks and ports around the exception, put a Deny of the exception in front of an Allow, or use a selector such as `!has(label)`",
                 source: POLICY_SETS,
             },
             Self::NamedPort => Entry {
@@ -110,7 +110,7 @@ impl Code {
                 what: "Felix skips the whole rule, with the numbers in the same list of ports. Of a Kubernetes rule, the protocol that has the name is lost.",
                 severity: BY_EFFECT,
                 releases: "all",
-                mend: "write the number of the port",
+                fix: "write the number of the port",
                 source: POLICY_SETS,
             },
             Self::IcmpType => Entry {
@@ -119,7 +119,7 @@ impl Code {
                 what: "Felix skips the whole rule: HNS has no match for types and codes of ICMP.",
                 severity: BY_EFFECT,
                 releases: "all",
-                mend: "write the protocol without `icmp`, which matches all of ICMP",
+                fix: "write the protocol without `icmp`, which matches all of ICMP",
                 source: POLICY_SETS,
             },
             Self::HttpIgnored => Entry {
@@ -128,7 +128,7 @@ impl Code {
                 what: "Felix takes the rule without its `http`: every packet of the rest of the match is allowed.",
                 severity: BY_EFFECT,
                 releases: "all",
-                mend: "keep such policies off Windows pods with their selector, and check requests in a proxy",
+                fix: "keep such policies off Windows pods with their selector, and check requests in a proxy",
                 source: POLICY_SETS,
             },
             Self::ServiceAlone => Entry {
@@ -137,7 +137,7 @@ impl Code {
                 what: "Felix makes ACLs of the endpoints and ports of `destination.services` alone; protocol, source and other matches of the rule are ignored.",
                 severity: BY_EFFECT,
                 releases: "all",
-                mend: "take the other matches out of the rule, and select the pods with the policy's own selector",
+                fix: "take the other matches out of the rule, and select the pods with the policy's own selector",
                 source: POLICY_SETS,
             },
             Self::PassInLastTier => Entry {
@@ -146,7 +146,7 @@ impl Code {
                 what: "There is no tier behind it, and Felix makes it a Block, where elsewhere the packet goes on to the profiles of its pod, which allow it.",
                 severity: BY_EFFECT,
                 releases: "v3.29 and later",
-                mend: "write Allow for what may pass",
+                fix: "write Allow for what may pass",
                 source: FLATTENER,
             },
             Self::PassUnsupported => Entry {
@@ -155,7 +155,7 @@ impl Code {
                 what: "Felix skips the rule, and the next rule decides.",
                 severity: BY_EFFECT,
                 releases: "v3.28 and earlier",
-                mend: "write Allow for what may pass",
+                fix: "write Allow for what may pass",
                 source: POLICY_SETS,
             },
             Self::PassOpensPorts => Entry {
@@ -164,7 +164,7 @@ impl Code {
                 what: "Felix combines a Pass with each rule of the next tier. Where both have ports and none in common, the combined rule has no ports at all: an Allow opens every port, a Deny closes every port.",
                 severity: BY_EFFECT,
                 releases: "v3.29 and later",
-                mend: "take the ports out of the Pass, or give the rule of the next tier at least one of the Pass's ports that is not the highest of either",
+                fix: "take the ports out of the Pass, or give the rule of the next tier at least one of the Pass's ports that is not the highest of either",
                 source: FLATTENER,
             },
             Self::FelixPanics => Entry {
@@ -173,7 +173,7 @@ impl Code {
                 what: "Where a Pass and a rule of the next tier have lists of ports that end with the same port, from 18 on, Felix panics. Every pod of the node is left without its policies, and after each restart it panics again.",
                 severity: "Error",
                 releases: "v3.29 and later",
-                mend: "take the ports out of the Pass, or make one of the lists end with another port",
+                fix: "take the ports out of the Pass, or make one of the lists end with another port",
                 source: FLATTENER,
             },
             Self::Staged => Entry {
@@ -182,7 +182,7 @@ impl Code {
                 what: "Felix looks for the staged policy's rules, has none, and leaves out every policy behind it in its tier; alone in its tier it closes the pod. Elsewhere staged policies do nothing.",
                 severity: BY_EFFECT,
                 releases: "v3.30 and later",
-                mend: "keep staged policies off Windows pods with their selector, or delete them",
+                fix: "keep staged policies off Windows pods with their selector, or delete them",
                 source: ENDPOINTS,
             },
             Self::RuleEdits => Entry {
@@ -191,7 +191,7 @@ impl Code {
                 what: "Felix looks for the pods of an edited policy under a name without its kind and finds none: running pods keep the old ports, networks and actions until something else touches them or Felix restarts.",
                 severity: "Error",
                 releases: "v3.32.0 and later",
-                mend: "after an edit change the policy's `order` too, which does reach pods, or restart the calico-node-windows pods",
+                fix: "after an edit change the policy's `order` too, which does reach pods, or restart the calico-node-windows pods",
                 source: ENDPOINTS,
             },
             Self::LaterTierMembers => Entry {
@@ -200,7 +200,7 @@ impl Code {
                 what: "Felix looks at the first tier of a pod only: a pod that joins or leaves a selector that a policy of a later tier names is not in the ACLs of running pods until something else touches them or Felix restarts.",
                 severity: "Error",
                 releases: "v3.29 and later",
-                mend: "put rules with selectors into the pods' first tier, or restart the calico-node-windows pods when members change",
+                fix: "put rules with selectors into the pods' first tier, or restart the calico-node-windows pods when members change",
                 source: ENDPOINTS,
             },
             Self::ManyAddresses => Entry {
@@ -209,7 +209,7 @@ impl Code {
                 what: "HNS gets every address and port of the rule, at most 4,000 in one ACL, for each pod that the policy selects, and anew with each change of a member.",
                 severity: "Warning from 10,000 combinations of addresses and ports on, Info where an ACL is cut into chunks",
                 releases: "all",
-                mend: "select the pods with the policy's own selector instead of the rule's, and write networks instead of selectors of many pods",
+                fix: "select the pods with the policy's own selector instead of the rule's, and write networks instead of selectors of many pods",
                 source: POLICY_SETS,
             },
             Self::HostEndpoint => Entry {
@@ -218,7 +218,7 @@ impl Code {
                 what: "Felix on Windows enforces policies at pods only; this HostEndpoint protects nothing.",
                 severity: "Warning",
                 releases: "all",
-                mend: "use the node's Windows firewall",
+                fix: "use the node's Windows firewall",
                 source: "tigera/docs windows-calico/limitations.mdx",
             },
             Self::NotForPods => Entry {
@@ -227,7 +227,7 @@ impl Code {
                 what: "The policy selects pods of Windows nodes and is not applied to them, nor to anything else on a Windows node.",
                 severity: "Info",
                 releases: "all",
-                mend: "write a policy without doNotTrack and preDNAT for the pods",
+                fix: "write a policy without doNotTrack and preDNAT for the pods",
                 source: "tigera/docs windows-calico/limitations.mdx",
             },
             Self::Refused => Entry {
@@ -236,7 +236,7 @@ impl Code {
                 what: "Calico's API server and calicoctl refuse it. Its CRD may store it all the same; Felix then takes a part of it, or treats it as missing, which leaves its pods without it.",
                 severity: "Error where Felix treats the policy as missing or it is more open when stored, Warning otherwise",
                 releases: "all",
-                mend: "correct the field that is named",
+                fix: "correct the field that is named",
                 source: "projectcalico/calico libcalico-go/lib/validator",
             },
             Self::UnknownToRelease => Entry {
@@ -245,7 +245,7 @@ impl Code {
                 what: "It is not evaluated: tiers came with v3.29, staged policies with v3.30, ClusterNetworkPolicy with v3.32.",
                 severity: "Warning",
                 releases: "v3.31 and earlier",
-                mend: "use a release that knows it, or write it as another kind of policy",
+                fix: "use a release that knows it, or write it as another kind of policy",
                 source: "projectcalico/calico release notes",
             },
             Self::Unexplained => Entry {
@@ -254,7 +254,7 @@ impl Code {
                 what: "The ACLs and the meaning of the policies differ for a reason that has no code of its own.",
                 severity: BY_EFFECT,
                 releases: "all",
-                mend: "compare with the ACLs that the command `acls` shows, and report it",
+                fix: "compare with the ACLs that the command `acls` shows, and report it",
                 source: ENDPOINTS,
             },
         }

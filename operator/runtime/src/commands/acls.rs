@@ -8,10 +8,10 @@ use anyhow::ensure;
 use clap::Args;
 use serde::Serialize;
 use wn_policy::output::{AclLine, DifferenceEntry, EndpointEntry, List, PortList, Report};
-use wn_policy::release::Release;
 use wn_policy::update::{self, PodUpdate, UpdateReport};
 
-use super::{Format, files, print};
+use super::files::{self, Input};
+use super::{Format, print};
 
 pub const EXAMPLES: &str = "Examples:
   acls -f cluster.yaml
@@ -20,24 +20,17 @@ pub const EXAMPLES: &str = "Examples:
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Manifests with nodes, namespaces, pods, services and policies; `-` is standard input.
-    #[arg(short, long = "filename", value_name = "FILE", required = true, num_args = 1..)]
-    pub files: Vec<PathBuf>,
-    /// Release of Calico.
-    #[arg(long, value_name = "VERSION", default_value_t = Release::NEWEST)]
-    pub calico: Release,
+    #[command(flatten)]
+    input: Input,
     /// Only this pod.
     #[arg(long, value_name = "NAMESPACE/NAME")]
-    pub pod: Option<String>,
+    pod: Option<String>,
     /// Only pods of this node.
     #[arg(long, value_name = "NAME")]
-    pub node: Option<String>,
+    node: Option<String>,
     /// Manifests that are applied while the pods run: which of them keep their old ACLs?
     #[arg(long, value_name = "FILE")]
-    pub update: Vec<PathBuf>,
-    /// For people or for machines.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
-    pub output: Format,
+    update: Vec<PathBuf>,
 }
 
 /// Everything that `-o json` prints.
@@ -51,23 +44,23 @@ struct Output {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let objects = files::objects(&arguments.files)?;
+    let objects = arguments.input.objects()?;
     if !arguments.update.is_empty() {
         let edit = files::objects(&arguments.update)?;
-        let mut pods = update::of(&objects, &edit, arguments.calico);
+        let mut pods = update::of(&objects, &edit, arguments.input.calico);
         pods.retain(|pod| arguments.is_chosen(&pod.pod, &pod.node));
         arguments.ensure_found(pods.is_empty())?;
-        match arguments.output {
+        match arguments.input.output {
             Format::Json => print::json(&UpdateReport::new(pods))?,
             Format::Text => print::text(&pods.iter().map(update_text).collect::<String>())?,
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut report = Report::new(&objects, arguments.calico);
+    let mut report = Report::new(&objects, arguments.input.calico);
     report.endpoints.retain(|e| arguments.is_chosen(&e.pod, &e.node));
     arguments.ensure_found(report.endpoints.is_empty())?;
     let ignored = objects.ignored;
-    match arguments.output {
+    match arguments.input.output {
         Format::Json => print::json(&Output { report, ignored })?,
         Format::Text => print::text(&report_text(&report, &ignored))?,
     }

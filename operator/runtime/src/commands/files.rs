@@ -1,14 +1,38 @@
-//! Manifests from files and standard input.
+//! What the commands about policies read: manifests from files and standard input.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
+use clap::Args;
 use wn_policy::input::{Manifest, Objects};
+use wn_policy::release::Release;
+
+use super::Format;
 
 /// Bytes of one file.
 const LARGEST: u64 = 256 << 20;
+
+/// Arguments of every command about policies.
+#[derive(Args)]
+pub struct Input {
+    /// Manifests with nodes, namespaces, pods, services and policies; `-` is standard input.
+    #[arg(short, long = "filename", value_name = "FILE", required = true, num_args = 1..)]
+    files: Vec<PathBuf>,
+    /// Release of Calico.
+    #[arg(long, value_name = "VERSION", default_value_t = Release::NEWEST)]
+    pub calico: Release,
+    /// For people or for machines.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    pub output: Format,
+}
+
+impl Input {
+    pub fn objects(&self) -> anyhow::Result<Objects> {
+        objects(&self.files)
+    }
+}
 
 /// The objects of all files, in order; `-` is standard input.
 pub fn objects(files: &[PathBuf]) -> anyhow::Result<Objects> {

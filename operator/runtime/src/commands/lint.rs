@@ -1,15 +1,14 @@
 //! `lint`: findings about policies in files.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
 use wn_policy::findings::{self, Finding, Severity};
-use wn_policy::release::Release;
 
-use super::{Format, files, print};
+use super::files::Input;
+use super::{Format, print};
 
 pub const EXAMPLES: &str = "Examples:
   lint -f cluster.yaml policies.yaml
@@ -18,15 +17,8 @@ pub const EXAMPLES: &str = "Examples:
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Manifests with nodes, namespaces, pods, services and policies; `-` is standard input.
-    #[arg(short, long = "filename", value_name = "FILE", required = true, num_args = 1..)]
-    pub files: Vec<PathBuf>,
-    /// Release of Calico.
-    #[arg(long, value_name = "VERSION", default_value_t = Release::NEWEST)]
-    pub calico: Release,
-    /// For people or for machines.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
-    pub output: Format,
+    #[command(flatten)]
+    input: Input,
 }
 
 /// Everything that `-o json` prints.
@@ -39,14 +31,14 @@ struct Output {
 const PODS: usize = 5;
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let objects = files::objects(&arguments.files)?;
-    let findings = findings::all(&objects, arguments.calico);
+    let objects = arguments.input.objects()?;
+    let findings = findings::all(&objects, arguments.input.calico);
     let code = match findings.iter().map(|finding| finding.severity).max() {
         None | Some(Severity::Info) => 0,
         Some(Severity::Warning) => 1,
         Some(Severity::Error) => 2,
     };
-    match arguments.output {
+    match arguments.input.output {
         Format::Json => print::json(&Output { findings })?,
         Format::Text => print::text(&text(&findings))?,
     }
@@ -81,7 +73,7 @@ fn text(findings: &[Finding]) -> String {
             };
             let _ = writeln!(text, "  pods: {named}{more}");
         }
-        let _ = writeln!(text, "  to mend it: {}", finding.mend);
+        let _ = writeln!(text, "  to fix it: {}", finding.fix);
     }
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));

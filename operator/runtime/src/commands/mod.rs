@@ -17,14 +17,14 @@ pub enum Format {
     Json,
 }
 
-/// Where the input cannot be judged, as grave as an error in it.
-const CANNOT_SAY: u8 = 2;
+/// The exit code when the input cannot be judged: as grave as an error in it.
+const FAILED: u8 = 2;
 
-/// The exit code of a command, which says why it has no result.
-pub fn told(result: anyhow::Result<ExitCode>) -> ExitCode {
+/// The exit code of a command. An error is printed.
+pub fn exit_code(result: anyhow::Result<ExitCode>) -> ExitCode {
     result.unwrap_or_else(|error| {
-        // Nobody is left to tell where standard error is closed.
+        // Standard error may be closed.
         let _ = writeln!(std::io::stderr(), "error: {error:#}");
-        ExitCode::from(CANNOT_SAY)
+        ExitCode::from(FAILED)
     })
 }

@@ -19,7 +19,7 @@ use super::process;
 use crate::control_plane::{AuditEvent, AuditTail, Cluster, ClusterOptions};
 use crate::objects;
 use crate::operator::{NAME, Operator, RunningOperator, USER};
-use crate::stage::minimal;
+use crate::test_cluster::minimal;
 
 /// Requests under way at once: enough to keep an API server on a few cores busy.
 const WORKERS: usize = 32;

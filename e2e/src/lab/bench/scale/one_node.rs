@@ -24,10 +24,10 @@ struct Latencies {
 }
 
 pub async fn one_node(field: &mut Field, figures: &mut Figures) -> Result<()> {
-    let (mut breaks, mut mends) = (Latencies::default(), Latencies::default());
+    let (mut breaks, mut repairs) = (Latencies::default(), Latencies::default());
     for round in 0..ROUNDS {
         let node = population::name(round * field.nodes / ROUNDS);
-        for (ready, latencies) in [(false, &mut breaks), (true, &mut mends)] {
+        for (ready, latencies) in [(false, &mut breaks), (true, &mut repairs)] {
             change(field, &node, ready, latencies).await?;
             tokio::time::sleep(PAUSE).await;
         }
@@ -51,9 +51,9 @@ pub async fn one_node(field: &mut Field, figures: &mut Figures) -> Result<()> {
     figures.value(
         "it works again → its condition, median",
         "-",
-        text(&mends.condition, 0.5),
+        text(&repairs.condition, 0.5),
     );
-    figures.value("  95th percentile", "-", text(&mends.condition, 0.95));
+    figures.value("  95th percentile", "-", text(&repairs.condition, 0.95));
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use crate::hns::{Hns, WindowsBuild};
 use crate::objects::{self, text};
 use crate::operator::NAME;
 use crate::simulator::{Env, Fault};
-use crate::stage::Stage;
+use crate::test_cluster::TestCluster;
 use crate::windows::{Ended, Programs, RenderedAgent, Sandbox, WindowsHost};
 
 /// The node the programs run on.
@@ -28,30 +28,30 @@ const POD_CIDR: &str = "10.245.0.0/26";
 const HEALTH_LOCK: &str = "windows-node-9099.lock";
 
 /// Field order is drop order: programs end before their cluster.
-pub struct AgentScene {
+pub struct AgentFixture {
     /// Felix and the token refresher, once they were started.
     pub running: Vec<Process>,
     pub hns: Hns,
     pub sandbox: Sandbox,
     pub rendered: RenderedAgent,
-    pub stage: Stage,
+    pub test: TestCluster,
     pub network: AgentNetwork,
     pub node_ip: IpAddr,
     _health: File,
 }
 
-impl AgentScene {
-    pub async fn set(host: &WindowsHost, network: AgentNetwork, programs: &Programs) -> Result<Self> {
+impl AgentFixture {
+    pub async fn start(host: &WindowsHost, network: AgentNetwork, programs: &Programs) -> Result<Self> {
         let health = tokio::task::spawn_blocking(take_health).await??;
-        let mut stage = Stage::set(ClusterOptions {
+        let mut test = TestCluster::without_operator(ClusterOptions {
             windows_nodes: 0,
             calico_api: network.form,
             ..ClusterOptions::default()
         })
         .await?;
-        stage.cluster.install_calico_policy(network.form).await?;
+        test.cluster.install_calico_policy(network.form).await?;
         // Both are this node's agent; only the real one may write.
-        stage.simulator.inject(NODE, Fault::AgentImagePull);
+        test.simulator.inject(NODE, Fault::AgentImagePull);
         let node_ip = WindowsHost::address()?;
         let nodes = [
             NodeSpec::windows(NODE).internal_ip(node_ip.to_string()),
@@ -59,34 +59,34 @@ impl AgentScene {
         ];
         for (number, node) in nodes.into_iter().enumerate() {
             let cidr = POD_CIDR.replace(".0/", &format!(".{}/", number * 64));
-            stage.cluster.add_node(node.pod_cidr(cidr)).await?;
+            test.cluster.add_node(node.pod_cidr(cidr)).await?;
         }
         if let Some(cidr) = network.pool() {
-            replace_pool(&stage, cidr).await?;
+            replace_pool(&test, cidr).await?;
         }
-        stage.start().await?;
-        let (_, port) = stage.cluster.server_url().rsplit_once(':').context("no port")?;
-        stage.apply(network.spec(port.parse()?)).await?;
-        let rendered = RenderedAgent::of(&stage, NODE).await?;
-        let kubeconfig = stage
+        test.start_operator().await?;
+        let (_, port) = test.cluster.server_url().rsplit_once(':').context("no port")?;
+        test.apply(network.spec(port.parse()?)).await?;
+        let rendered = RenderedAgent::of(&test, NODE).await?;
+        let kubeconfig = test
             .cluster
             .token_kubeconfig(NAME, names::SERVICE_ACCOUNT)
             .await?;
-        let folder = stage.state_dir().join("windows-node");
+        let folder = test.state_dir().join("windows-node");
         let sandbox = Sandbox::make(host, &folder, programs, &rendered, &kubeconfig)?;
         let hns = Hns::on_adapter(WindowsBuild::Server2022, node_ip).await?;
-        let scene = Self {
+        let fixture = Self {
             running: Vec::new(),
             hns,
             sandbox,
             rendered,
-            stage,
+            test,
             network,
             node_ip,
             _health: health,
         };
-        scene.prepare().await?;
-        Ok(scene)
+        fixture.prepare().await?;
+        Ok(fixture)
     }
 
     /// What is there before the agent: Calico's configuration and another node, or another's HNS network.
@@ -94,12 +94,12 @@ impl AgentScene {
         if self.network.kind == Kind::PolicyOnly {
             return self.hns.add_bridge(self.network.hns_network(), POD_CIDR);
         }
-        self.stage
+        self.test
             .until("the neighbour has joined", async || {
                 Ok(self.block_of(NEIGHBOUR).await?.map(drop))
             })
             .await?;
-        self.stage
+        self.test
             .field(
                 ConfigKind::IpamConfiguration,
                 "default",
@@ -115,7 +115,7 @@ impl AgentScene {
         self.sandbox.run(command, &env, self.hns.port()).await
     }
 
-    pub fn start(&mut self, name: &str, container: &str, command: &[String]) -> Result<()> {
+    pub fn launch(&mut self, name: &str, container: &str, command: &[String]) -> Result<()> {
         let env = self.rendered.scripted_env(container)?;
         let process = self.sandbox.start(name, command, &env, self.hns.port())?;
         self.running.push(process);
@@ -124,9 +124,9 @@ impl AgentScene {
 
     /// The block of a node, as `10.244.0.0/26`.
     pub async fn block_of(&self, node: &str) -> Result<Option<String>> {
-        let (group, version) = (self.stage.form.group(), self.stage.form.version());
+        let (group, version) = (self.test.form.group(), self.test.form.version());
         let kind = objects::resource(group, version, "IPAMBlock", "ipamblocks");
-        let blocks = kube::Api::all_with(self.stage.client.clone(), &kind);
+        let blocks = kube::Api::all_with(self.test.client.clone(), &kind);
         let owner = format!("host:{node}");
         let all = objects::list(&blocks).await?;
         let block = all.iter().find(|block| text(block, "/spec/affinity") == owner);
@@ -135,7 +135,7 @@ impl AgentScene {
 
     /// `reason` of the node's condition NetworkUnavailable.
     pub async fn network_reason(&self) -> Result<String> {
-        let node = self.stage.node(NODE).await?;
+        let node = self.test.node(NODE).await?;
         let conditions = node.pointer("/status/conditions").and_then(Value::as_array);
         let ours = conditions
             .into_iter()
@@ -173,7 +173,7 @@ impl AgentScene {
 
     /// Requests of the agent's ServiceAccounts that the API server refused: `<verb> <resource>.<group>`.
     pub fn refused(&self) -> Result<Vec<String>> {
-        let log = self.stage.cluster.audit_log()?;
+        let log = self.test.cluster.audit_log()?;
         let mut all = Vec::new();
         for account in [names::SERVICE_ACCOUNT, names::CNI_SERVICE_ACCOUNT] {
             let user = format!("system:serviceaccount:{NAME}:{account}");
@@ -192,18 +192,17 @@ impl AgentScene {
 }
 
 /// A pool keeps its CIDR, so another takes its place.
-async fn replace_pool(stage: &Stage, cidr: &str) -> Result<()> {
-    let mut spec = stage.spec(ConfigKind::IpPool, "default-ipv4-ippool").await?;
+async fn replace_pool(test: &TestCluster, cidr: &str) -> Result<()> {
+    let mut spec = test.spec(ConfigKind::IpPool, "default-ipv4-ippool").await?;
     spec["cidr"] = json!(cidr);
-    let plural = format!("ippools.{}", stage.form.group());
-    stage
-        .cluster
+    let plural = format!("ippools.{}", test.form.group());
+    test.cluster
         .kubectl(&["delete", &plural, "default-ipv4-ippool"])
         .await?;
-    let api_version = format!("{}/{}", stage.form.group(), stage.form.version());
+    let api_version = format!("{}/{}", test.form.group(), test.form.version());
     let pool =
         json!({"apiVersion": api_version, "kind": "IPPool", "metadata": {"name": "windows"}, "spec": spec});
-    stage.create("ippools", pool).await
+    test.create("ippools", pool).await
 }
 
 fn take_health() -> Result<File> {

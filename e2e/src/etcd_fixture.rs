@@ -2,7 +2,7 @@
 
 use crate::control_plane::{CalicoApi, CalicoEtcd, ClusterOptions};
 use crate::operator::NAME;
-use crate::stage::Stage;
+use crate::test_cluster::TestCluster;
 use anyhow::Result;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
@@ -14,38 +14,38 @@ pub const FELIX: &str = "/calico/resources/v3/projectcalico.org/felixconfigurati
 pub const BLOCK: &str = "/calico/ipam/v2/assignment/ipv4/block/10.244.194.128-26";
 
 /// Field order is drop order.
-pub struct Scene {
-    pub stage: Stage,
+pub struct Fixture {
+    pub test: TestCluster,
     pub etcd: CalicoEtcd,
 }
 
-impl Scene {
-    /// Without Secret and without config.
-    pub async fn set() -> Result<Self> {
-        let mut scene = Self::furnish().await?;
-        scene.stage.start().await?;
-        Ok(scene)
+impl Fixture {
+    /// Neither Secret nor config exists.
+    pub async fn start() -> Result<Self> {
+        let mut fixture = Self::without_operator().await?;
+        fixture.test.start_operator().await?;
+        Ok(fixture)
     }
 
-    /// The same without the operator.
-    pub async fn furnish() -> Result<Self> {
+    /// The same; the operator does not run.
+    pub async fn without_operator() -> Result<Self> {
         let options = ClusterOptions {
             calico_api: CalicoApi::None,
             calico_objects: false,
             ..ClusterOptions::default()
         };
-        let stage = Stage::set_with_values(options, &[("etcd.secretName", SECRET)]).await?;
-        let etcd = CalicoEtcd::start(&stage.cluster).await?;
+        let test = TestCluster::without_operator_with(options, &[("etcd.secretName", SECRET)]).await?;
+        let etcd = CalicoEtcd::start(&test.cluster).await?;
         etcd.seed().await?;
-        Ok(Self { stage, etcd })
+        Ok(Self { test, etcd })
     }
 
-    /// With Secret, and the config applied.
-    pub async fn play() -> Result<Self> {
-        let scene = Self::set().await?;
-        scene.own_secret().await?;
-        scene.stage.apply(scene.spec()).await?;
-        Ok(scene)
+    /// The Secret exists and the config is applied.
+    pub async fn configured() -> Result<Self> {
+        let fixture = Self::start().await?;
+        fixture.own_secret().await?;
+        fixture.test.apply(fixture.spec()).await?;
+        Ok(fixture)
     }
 
     pub fn spec(&self) -> Value {
@@ -75,7 +75,7 @@ impl Scene {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET, "namespace": NAME}, "data": data,
         });
-        self.stage.create("secrets", secret).await
+        self.test.create("secrets", secret).await
     }
 
     /// Puts the certificate of another client into the Secret.
@@ -92,13 +92,13 @@ impl Scene {
             "-p",
             &patch,
         ];
-        self.stage.cluster.kubectl(&args).await.map(drop)
+        self.test.cluster.kubectl(&args).await.map(drop)
     }
 
     /// Waits until a key has this value.
     pub async fn holds(&self, key: &str, value: &str) -> Result<()> {
         let what = format!("{key} = {value}");
-        self.stage
+        self.test
             .until(&what, async || {
                 Ok((self.etcd.value(key).await? == value).then_some(()))
             })

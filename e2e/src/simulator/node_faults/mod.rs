@@ -1,4 +1,4 @@
-//! What may befall a Windows node, whatever the configuration: everything the API shows of it, and the way back.
+//! Faults of a Windows node that no configuration causes: each is written as the API would show it, and can be undone.
 //!
 //! Faults of the two agents are told to the simulated node; all else is written into the cluster as its
 //! writer in real life would write it.
@@ -28,7 +28,7 @@ pub use pods::App;
 const LONG: SignedDuration = SignedDuration::from_hours(1);
 
 #[derive(Clone, Debug)]
-pub enum Mishap {
+pub enum NodeFault {
     /// The running agents show this fault.
     Agents(Fault),
     /// The pod of the app is replaced, and its successor shows this fault.
@@ -52,7 +52,7 @@ pub enum Mishap {
     NetworkUnavailable,
     /// Calico's startup succeeded before the pod started, and does not any more.
     StartupFails,
-    /// The node boots; its agents do not start again before the mend.
+    /// The node reboots; its agents do not start again before the repair.
     Reboot,
     /// The kubelet reports another boot, and nothing else happens.
     BootId(&'static str),
@@ -74,9 +74,9 @@ pub enum Mishap {
     SandboxBefore(Words, SignedDuration),
 }
 
-/// The way back. Dropped, the mishap stays.
+/// Undoes a fault. If it is dropped, the fault stays.
 #[must_use]
-pub struct Mend {
+pub struct Repair {
     shared: Arc<Shared>,
     node: String,
     /// Faults were told to the simulated node.
@@ -86,7 +86,7 @@ pub struct Mend {
     changes: Vec<Undo>,
 }
 
-impl Mend {
+impl Repair {
     /// In the reverse order of what was done.
     pub async fn run(self) -> Result<()> {
         if self.faults {
@@ -105,23 +105,23 @@ impl Mend {
 
 impl Simulator {
     /// Makes it happen on `node`.
-    pub async fn befall(&self, node: &str, mishap: &Mishap) -> Result<Mend> {
-        let mut mend = Mend {
+    pub async fn break_node(&self, node: &str, fault: &NodeFault) -> Result<Repair> {
+        let mut repair = Repair {
             shared: Arc::clone(&self.shared),
             node: node.to_owned(),
             faults: false,
             restart: false,
             changes: Vec::new(),
         };
-        if let Mishap::Agents(fault) | Mishap::Successor(_, fault) = mishap {
+        if let NodeFault::Agents(fault) | NodeFault::Successor(_, fault) = fault {
             self.inject(node, *fault);
-            mend.faults = true;
+            repair.faults = true;
         }
-        if let Mishap::Reboot = mishap {
-            mend.restart = true;
+        if let NodeFault::Reboot = fault {
+            repair.restart = true;
         }
-        mend.changes = self.write(node, mishap).await?;
-        Ok(mend)
+        repair.changes = self.write(node, fault).await?;
+        Ok(repair)
     }
 
     /// The containers of both agents on `node` have been running for so long.
@@ -134,45 +134,49 @@ impl Simulator {
         pods::crashed(&self.shared.client, node, app, restarts, ago).await
     }
 
-    async fn write(&self, node: &str, mishap: &Mishap) -> Result<Vec<Undo>> {
+    async fn write(&self, node: &str, fault: &NodeFault) -> Result<Vec<Undo>> {
         let client = &self.shared.client;
-        let one = match mishap {
-            Mishap::Agents(_) => return Ok(Vec::new()),
-            Mishap::Successor(app, _) => {
+        let one = match fault {
+            NodeFault::Agents(_) => return Ok(Vec::new()),
+            NodeFault::Successor(app, _) => {
                 pods::replace(client, node, *app).await?;
                 return Ok(Vec::new());
             }
-            Mishap::Reboot => {
+            NodeFault::Reboot => {
                 self.age(node, LONG).await?;
                 nodes::reboot(client, node).await?;
                 return Ok(Vec::new());
             }
-            Mishap::NotReady(words) => return nodes::kubelet(client, node, "False", words).await,
-            Mishap::Silent => return nodes::kubelet(client, node, "Unknown", words::kubelet::SILENT).await,
-            Mishap::NoBlock => return Place::of(client, node).await?.no_block().await,
-            Mishap::SecondBlock => return Place::of(client, node).await?.second_block().await,
-            Mishap::NoRoom(app) => pods::no_room(client, node, *app).await,
-            Mishap::ImageTag(app, tag) => pods::image(client, node, *app, tag).await,
-            Mishap::Kernel(version) => nodes::info(client, node, "kernelVersion", version).await,
-            Mishap::Runtime(version) => nodes::info(client, node, "containerRuntimeVersion", version).await,
-            Mishap::Kubelet(version) => nodes::info(client, node, "kubeletVersion", version).await,
-            Mishap::BootId(id) => nodes::info(client, node, "bootID", id).await,
-            Mishap::MaxPods(pods) => nodes::max_pods(client, node, *pods).await,
-            Mishap::StartupFails => nodes::up_since(client, node, SignedDuration::from_hours(24)).await,
-            Mishap::NetworkUnavailable => {
+            NodeFault::NotReady(words) => return nodes::kubelet(client, node, "False", words).await,
+            NodeFault::Silent => {
+                return nodes::kubelet(client, node, "Unknown", words::kubelet::SILENT).await;
+            }
+            NodeFault::NoBlock => return Place::of(client, node).await?.no_block().await,
+            NodeFault::SecondBlock => return Place::of(client, node).await?.second_block().await,
+            NodeFault::NoRoom(app) => pods::no_room(client, node, *app).await,
+            NodeFault::ImageTag(app, tag) => pods::image(client, node, *app, tag).await,
+            NodeFault::Kernel(version) => nodes::info(client, node, "kernelVersion", version).await,
+            NodeFault::Runtime(version) => {
+                nodes::info(client, node, "containerRuntimeVersion", version).await
+            }
+            NodeFault::Kubelet(version) => nodes::info(client, node, "kubeletVersion", version).await,
+            NodeFault::BootId(id) => nodes::info(client, node, "bootID", id).await,
+            NodeFault::MaxPods(pods) => nodes::max_pods(client, node, *pods).await,
+            NodeFault::StartupFails => nodes::up_since(client, node, SignedDuration::from_hours(24)).await,
+            NodeFault::NetworkUnavailable => {
                 let why = "Calico is shutting down on this node";
                 nodes::condition(client, node, ["NetworkUnavailable", "True", "CalicoIsDown", why]).await
             }
-            Mishap::Annotation(name, value) => nodes::annotation(client, node, name, *value).await,
-            Mishap::ClaimPending => Place::of(client, node).await?.claim_pending().await,
-            Mishap::NotReserved => Place::of(client, node).await?.not_reserved().await,
-            Mishap::BlockExhausted => Place::of(client, node).await?.exhausted().await,
-            Mishap::Borrowed(borrower) => Place::of(client, node).await?.borrowed(borrower).await,
-            Mishap::OwnVni(vni) => Place::of(client, node).await?.own_vni(*vni).await,
-            Mishap::Sandbox(said) => {
+            NodeFault::Annotation(name, value) => nodes::annotation(client, node, name, *value).await,
+            NodeFault::ClaimPending => Place::of(client, node).await?.claim_pending().await,
+            NodeFault::NotReserved => Place::of(client, node).await?.not_reserved().await,
+            NodeFault::BlockExhausted => Place::of(client, node).await?.exhausted().await,
+            NodeFault::Borrowed(borrower) => Place::of(client, node).await?.borrowed(borrower).await,
+            NodeFault::OwnVni(vni) => Place::of(client, node).await?.own_vni(*vni).await,
+            NodeFault::Sandbox(said) => {
                 return sandbox::failed(client, node, "web-0", *said, SignedDuration::ZERO).await;
             }
-            Mishap::SandboxBefore(said, ago) => {
+            NodeFault::SandboxBefore(said, ago) => {
                 return sandbox::failed(client, node, "web-0", *said, *ago).await;
             }
         };

@@ -8,7 +8,7 @@ use wn_api::names;
 use super::live::{Live, is_ready};
 use crate::control_plane::Cluster;
 use crate::objects::{self, text};
-use crate::simulator::{Mishap, Simulator, words};
+use crate::simulator::{NodeFault, Simulator, words};
 
 /// Older than anything Calico runs on.
 const OLD_BUILD: &str = "10.0.20348.100";
@@ -42,9 +42,9 @@ pub async fn act(
     say(&format!(
         "\n# {last} runs Windows {OLD_BUILD}; the CNI plugin on {first} lost its token"
     ));
-    let old = simulator.befall(last, &Mishap::Kernel(OLD_BUILD)).await?;
+    let old = simulator.break_node(last, &NodeFault::Kernel(OLD_BUILD)).await?;
     let token = simulator
-        .befall(first, &Mishap::Sandbox(words::UNAUTHORIZED))
+        .break_node(first, &NodeFault::Sandbox(words::UNAUTHORIZED))
         .await?;
     let reasons = ["OSBuildUnsupported", "CNITokenInvalid"];
     live.until(&client, say, |o| reasons.iter().all(|reason| is_found(o, reason)))

@@ -1,4 +1,4 @@
-//! A stage for one black-box test: a fresh cluster, simulated nodes, the chart, the operator, and the few
+//! The cluster of one black-box test: a fresh control plane, simulated nodes, the chart, the operator, and the few
 //! things a test does to them and reads from them.
 
 use std::path::Path;
@@ -22,7 +22,7 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Field order is drop order: the operator ends before its cluster.
-pub struct Stage {
+pub struct TestCluster {
     pub operator: Option<RunningOperator>,
     pub simulator: Simulator,
     pub client: Client,
@@ -30,13 +30,13 @@ pub struct Stage {
     pub cluster: Cluster,
 }
 
-impl Stage {
-    /// Cluster, simulator and chart; the operator is not started, so that a test can set the scene first.
-    pub async fn set(options: ClusterOptions) -> Result<Self> {
-        Self::set_with_values(options, &[]).await
+impl TestCluster {
+    /// Cluster, simulator and chart; the operator is not started, so that a test can prepare the cluster first.
+    pub async fn without_operator(options: ClusterOptions) -> Result<Self> {
+        Self::without_operator_with(options, &[]).await
     }
 
-    pub async fn set_with_values(options: ClusterOptions, values: &[(&str, &str)]) -> Result<Self> {
+    pub async fn without_operator_with(options: ClusterOptions, values: &[(&str, &str)]) -> Result<Self> {
         let cluster = Cluster::start(options).await?;
         let client = cluster.client();
         let form = objects::calico_form(&client).await?.unwrap_or(CalicoApi::V1);
@@ -52,13 +52,13 @@ impl Stage {
     }
 
     /// The same with the operator running.
-    pub async fn play(options: ClusterOptions) -> Result<Self> {
-        let mut stage = Self::set(options).await?;
-        stage.start().await?;
-        Ok(stage)
+    pub async fn with_operator(options: ClusterOptions) -> Result<Self> {
+        let mut test = Self::without_operator(options).await?;
+        test.start_operator().await?;
+        Ok(test)
     }
 
-    pub async fn start(&mut self) -> Result<()> {
+    pub async fn start_operator(&mut self) -> Result<()> {
         let mut operator = Operator::run(&self.cluster).await?;
         operator.wait_ready(LIMIT).await?;
         self.operator = Some(operator);
@@ -66,7 +66,7 @@ impl Stage {
     }
 
     /// SIGKILL: nothing is written any more from here on.
-    pub fn kill(&mut self) {
+    pub fn kill_operator(&mut self) {
         if let Some(operator) = self.operator.take() {
             operator.kill();
         }

@@ -14,7 +14,7 @@ use super::services::{LOCAL_PODS, REMOTE_BLOCK, Services};
 use crate::control_plane::{ClusterOptions, NodeSpec};
 use crate::hns::{Hns, RemoteNode, WindowsBuild};
 use crate::operator::{NAME, Operator};
-use crate::stage::{LIMIT, Stage};
+use crate::test_cluster::{LIMIT, TestCluster};
 use crate::windows::{Release, Rendered, StartScript, WindowsHost};
 
 pub const NODE: &str = "windows-0";
@@ -48,8 +48,8 @@ pub enum Dsr {
 }
 
 /// Field order is drop order: the operator ends before the way to its API server.
-pub struct Scene {
-    pub stage: Stage,
+pub struct Fixture {
+    pub test: TestCluster,
     api_version: ApiVersion,
     /// Kubeconfig through that.
     operators_way: PathBuf,
@@ -61,29 +61,29 @@ pub struct Scene {
     runs: AtomicU32,
 }
 
-impl Scene {
-    pub async fn set(host: &WindowsHost, network: Network) -> Result<Self> {
+impl Fixture {
+    pub async fn start(host: &WindowsHost, network: Network) -> Result<Self> {
         let options = ClusterOptions {
             windows_nodes: 0,
             ..ClusterOptions::default()
         };
         let node_ip = WindowsHost::address()?;
-        let stage = Stage::set(options).await?;
-        let direct = stage.cluster.token_kubeconfig(NAME, NAME).await?;
+        let test = TestCluster::without_operator(options).await?;
+        let direct = test.cluster.token_kubeconfig(NAME, NAME).await?;
         let (api_version, operators_way) =
-            ApiVersion::start(&direct, stage.cluster.kubernetes_version()).await?;
+            ApiVersion::start(&direct, test.cluster.kubernetes_version()).await?;
         let node = NodeSpec::windows(NODE).internal_ip(node_ip.to_string());
-        stage.cluster.add_node(node).await?;
-        stage.cluster.add_node(NodeSpec::windows(ELSEWHERE)).await?;
+        test.cluster.add_node(node).await?;
+        test.cluster.add_node(NodeSpec::windows(ELSEWHERE)).await?;
         // With the rights of the chart's ServiceAccount, as on the node.
-        let kubeconfig = stage
+        let kubeconfig = test
             .cluster
             .token_kubeconfig(NAME, names::SERVICE_ACCOUNT)
             .await?;
         with_windows_paths(&kubeconfig)?;
-        let services = Services::create(&stage).await?;
+        let services = Services::create(&test).await?;
         Ok(Self {
-            stage,
+            test,
             api_version,
             operators_way,
             services,
@@ -97,11 +97,11 @@ impl Scene {
 
     /// Makes it a cluster of that release. The operator asks for the version once, so it is started anew.
     pub async fn enter(&mut self, release: &Release) -> Result<()> {
-        self.stage.kill();
+        self.test.kill_operator();
         self.api_version.set(&format!("v{}", release.version));
-        let mut operator = Operator::run_with(&self.stage.cluster, &self.operators_way).await?;
+        let mut operator = Operator::run_with(&self.test.cluster, &self.operators_way).await?;
         operator.wait_ready(LIMIT).await?;
-        self.stage.operator = Some(operator);
+        self.test.operator = Some(operator);
         Ok(())
     }
 
@@ -113,9 +113,9 @@ impl Scene {
         };
         self.apply(json!({"version": format!("v{}", release.version), "dsr": dsr}))
             .await?;
-        self.stage
+        self.test
             .until("the DaemonSet has the wanted DSR", async || {
-                let rendered = Rendered::of(&self.stage, NODE, &release.version).await?;
+                let rendered = Rendered::of(&self.test, NODE, &release.version).await?;
                 let on = rendered.args.iter().any(|word| word == "--enable-dsr=true");
                 Ok((on == (dsr == "Auto")).then_some(rendered))
             })
@@ -125,7 +125,7 @@ impl Scene {
     async fn apply(&self, kube_proxy: Value) -> Result<()> {
         let network = json!({"type": self.network.spec_type()});
         // Nothing else uses the pool, so nothing speaks against migrating it.
-        self.stage
+        self.test
             .apply(json!({"network": network, "kubeProxy": kube_proxy}))
             .await
     }
@@ -166,7 +166,7 @@ impl Scene {
     /// A folder of its own for the log of each run.
     pub(super) fn logs(&self) -> Result<PathBuf> {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
-        let folder = self.stage.state_dir().join(format!("kube-proxy-{number}"));
+        let folder = self.test.state_dir().join(format!("kube-proxy-{number}"));
         fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
         Ok(folder)
     }
