@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
+use wn_api::names;
 
 use super::fault::Fault;
 use super::link::Link;
@@ -34,6 +37,8 @@ pub struct Environment {
     seed: u64,
     began: Instant,
     log: Vec<String>,
+    /// Version of the Lease in the last snapshot.
+    saved_lease: Option<String>,
     /// Resident memory after the first round.
     first_rss: Option<u64>,
 }
@@ -128,6 +133,7 @@ impl Environment {
             seed: 0,
             began: Instant::now(),
             log: Vec::new(),
+            saved_lease: None,
             first_rss: None,
         };
         environment.heal().await?;
@@ -216,12 +222,30 @@ impl Environment {
         Ok(())
     }
 
-    /// Puts the cluster back to its last snapshot.
+    /// Takes a snapshot of the cluster's etcd.
+    pub async fn save(&mut self) -> Result<()> {
+        self.test.cluster.save()?;
+        self.saved_lease = self.lease().await?;
+        Ok(())
+    }
+
+    /// Puts the cluster back to its last snapshot. The Lease must have been renewed since: by that the replicas notice (ADR 4), and no
+    /// cluster is restored within the three seconds between two renewals.
     pub async fn restore(&mut self) -> Result<()> {
+        let renewed = async || Ok((self.lease().await? != self.saved_lease).then_some(()));
+        self.test
+            .until("the Lease is renewed after the snapshot", renewed)
+            .await?;
         self.test.cluster.restore().await?;
         // Its watches know resource versions that do not exist any more.
         self.test.simulator = Simulator::start(self.test.client.clone());
         Ok(())
+    }
+
+    /// The stored version of the operator's Lease.
+    async fn lease(&self) -> Result<Option<String>> {
+        let leases: Api<Lease> = Api::namespaced(self.test.client.clone(), NAME);
+        Ok(leases.get_opt(names::LEASE).await?.and_then(|lease| lease.resource_version()))
     }
 
     /// What Calico has now, as in `before`.

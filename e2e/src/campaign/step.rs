@@ -93,7 +93,7 @@ impl Step {
             Self::Roll => environment.roll().await?,
             Self::RestartApiServer => environment.test.cluster.restart_api_server().await?,
             Self::RestartEtcd => environment.test.cluster.restart_etcd().await?,
-            Self::SaveSnapshot => environment.test.cluster.save()?,
+            Self::SaveSnapshot => environment.save().await?,
             Self::RestoreSnapshot => environment.restore().await?,
         }
         tokio::time::sleep(Duration::from_millis(rng.u64(PAUSE_MILLISECONDS))).await;
