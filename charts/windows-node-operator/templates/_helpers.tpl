@@ -16,7 +16,7 @@
 {{- if .Values.serviceAccount.create }}
 {{- default (include "wno.fullname" .) .Values.serviceAccount.name }}
 {{- else }}
-{{- required "serviceAccount.name is needed when serviceAccount.create is false" .Values.serviceAccount.name }}
+{{- required "set serviceAccount.name when serviceAccount.create is false" .Values.serviceAccount.name }}
 {{- end }}
 {{- end }}
 
@@ -32,11 +32,11 @@ app.kubernetes.io/instance: {{ .Release.Name }}
       "app.kubernetes.io/managed-by" .Release.Service
       "app.kubernetes.io/part-of" .Chart.Name }}
 {{- $selector := include "wno.selectorLabels" . | fromYaml }}
-{{- /* Own labels last: a common label must not change what the selector finds. */ -}}
+{{- /* The chart's own labels come last: a common label must not change what the selector matches. */ -}}
 {{- mergeOverwrite (dict) .Values.commonLabels $own $selector | toYaml }}
 {{- end }}
 
-{{- /* Takes a list: the root, and annotations of the object's own, which win over the common ones. */ -}}
+{{- /* Takes a list: the root, and the object's own annotations, which take precedence over the common ones. */ -}}
 {{- define "wno.annotations" -}}
 {{- $own := dict }}
 {{- if gt (len .) 1 }}{{- $own = default dict (index . 1) }}{{- end }}
@@ -79,9 +79,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
 {{- /*
-Takes the root and whether the pod may be replaced. A node without working networking is not ready; the operator has to start there all the same.
-Where another replica works meanwhile, one on a node that is not ready or not reachable is replaced after 30 seconds instead of Kubernetes' 300.
-With hostNetwork it works on a node that is not ready, and stays.
+Takes the root and whether the pod may be replaced. A node without working networking is not ready, but the operator must start there.
+If there is another replica, a pod on a node that is not ready or not reachable is replaced after 30 seconds instead of Kubernetes' 300.
+With hostNetwork a pod works on a node that is not ready, and stays.
 */ -}}
 {{- define "wno.tolerations" -}}
 {{- $values := (index . 0).Values }}
@@ -129,8 +129,8 @@ With hostNetwork it works on a node that is not ready, and stays.
 {{- end }}
 
 {{- /*
-`helm upgrade --reuse-values` renders with the values of the earlier release alone: what that did not have has no value. A value newer than
-0.1.0 is read in a way that takes this for its default.
+`helm upgrade --reuse-values` renders with the values of the earlier release only: newer values are missing. A missing value that is newer
+than 0.1.0 is read as its default.
 */ -}}
 {{- define "wno.uninstallHook" -}}
 {{- if and .Values.rbac.create (dig "uninstallHook" "enabled" true .Values.AsMap) }}true{{ end }}
@@ -147,7 +147,7 @@ With hostNetwork it works on a node that is not ready, and stays.
 {{- mergeOverwrite (dict) (default dict $rule.alertLabels) (dict "severity" $severity) | toYaml }}
 {{- end }}
 
-{{- /* Takes a dict of cidrs and ports: who may be reached where. No CIDR means every address. */ -}}
+{{- /* Takes a dict of the cidrs and ports that may be reached. No CIDR means every address. */ -}}
 {{- define "wno.egress" -}}
 - ports:
     {{- range .ports }}
