@@ -1,5 +1,5 @@
-//! How long 2,000 policies and 5,000 pods take from cold: `cargo run --release -p wn-policy --example speed`. The goal is
-//! 2 seconds.
+//! Measures the time for 2,000 policies and 5,000 pods without any cache:
+//! `cargo run --release -p wn-policy --example speed`. The goal is 2 seconds.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
@@ -14,7 +14,7 @@ use wn_policy::release::Release;
 const NAMESPACES: usize = 100;
 const POLICIES: usize = 2_000;
 const PODS: usize = 5_000;
-/// Every second pod is on one of them.
+/// Number of Windows nodes; every second pod is on one of them.
 const WINDOWS_NODES: usize = 50;
 
 fn main() -> Result<(), InputError> {
@@ -73,7 +73,7 @@ fn pod(i: usize) -> String {
     )
 }
 
-/// Of 20 policies in a namespace, one is for all of its pods and one has something that Windows skips.
+/// Of 20 policies in a namespace, one selects all pods and one has a rule that Windows skips.
 fn policy(i: usize) -> String {
     let (namespace, place) = (i % NAMESPACES, i / NAMESPACES);
     let selector = match place {

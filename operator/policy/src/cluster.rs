@@ -1,4 +1,5 @@
-//! A cluster as Felix on its Windows nodes sees it: active policies in order, sets of addresses, endpoints.
+//! A cluster as Felix on its Windows nodes sees it: active policies in evaluation order, sets of addresses,
+//! endpoints.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
@@ -12,20 +13,22 @@ use crate::release::Release;
 use crate::sets::Sets;
 use crate::validate::{self, Refusal};
 
-/// What a Calico release sees of a cluster.
+/// A cluster as one release of Calico evaluates it.
 #[derive(Debug)]
 pub struct Cluster {
+    /// Release of Calico that evaluates the policies.
     pub release: Release,
-    /// Policies that some Windows node has, in order of evaluation within their tiers.
+    /// Policies that are active on some Windows node, in order of evaluation within their tiers.
     pub policies: Vec<Policy>,
-    /// In order of evaluation.
+    /// Tiers, in order of evaluation.
     pub tiers: Vec<Tier>,
+    /// Sets of addresses that rules refer to.
     pub sets: Sets,
-    /// Pods of Windows nodes, by address.
+    /// Pods of Windows nodes, sorted by address.
     pub endpoints: Vec<Endpoint>,
-    /// Endpoints that cannot be told apart by policies, but for their address.
+    /// Groups of endpoints that have the same policies and profiles.
     pub classes: Vec<Class>,
-    /// Every pod's address, with `namespace/name`.
+    /// The address of every pod, with `namespace/name` of the pod.
     pub pods: BTreeMap<Ipv4Addr, String>,
     /// Policies that select no pod of a Windows node.
     pub inactive: Vec<PolicyId>,
@@ -37,13 +40,14 @@ pub struct Cluster {
     pub missing: Vec<PolicyId>,
     /// HostEndpoints of Windows nodes.
     pub host_endpoints: Vec<String>,
-    /// Profiles that exist: allow or have no rules.
+    /// Profiles that exist, by name: true if the profile allows everything, false if it has no rules.
     pub profiles: HashMap<String, bool>,
 }
 
 /// A pod of a Windows node.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
+    /// The pod.
     pub pod: Pod,
     /// Position in `classes`.
     pub class: usize,
@@ -51,23 +55,26 @@ pub struct Endpoint {
     pub node_addresses: Arc<[Ipv4Addr]>,
 }
 
-/// Policies and profiles that endpoints have in common.
+/// Policies and profiles that a group of endpoints shares.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Class {
-    /// Position of a tier and of its policies, in order.
+    /// Position of each tier and positions of its policies, in order of evaluation.
     pub tiers: Vec<(usize, Vec<usize>)>,
+    /// Names of the profiles, in order of evaluation.
     pub profiles: Arc<[String]>,
 }
 
-/// Whether objects that Calico refuses are there all the same.
+/// How to treat objects that Calico's API refuses.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Refused {
+    /// Evaluate the cluster without them.
     LeftOut,
+    /// Evaluate the cluster as if they were stored.
     Stored,
 }
 
 impl Cluster {
-    /// The cluster that `objects` are.
+    /// Builds the cluster of `objects`, as `release` evaluates it.
     pub fn new(objects: &Objects, release: Release, refused: Refused) -> Self {
         let mut unknown = Vec::new();
         let known = known(objects, release, &mut unknown);
@@ -164,7 +171,7 @@ impl Cluster {
         }
     }
 
-    /// Tiers that decide about a direction, each with its policies in order.
+    /// The tiers with policies for a direction, each with these policies in order.
     pub fn tiers_of<'a>(
         &'a self,
         class: &'a Class,
@@ -190,7 +197,7 @@ fn named_address(item: &Item) -> Option<(Ipv4Addr, String)> {
     Some((pod.address, format!("{}/{}", pod.namespace, pod.name)))
 }
 
-/// Policies whose kind and fields the release knows; the rest is told in `unknown`.
+/// Policies whose kind and fields the release knows; the names of the others are added to `unknown`.
 fn known(objects: &Objects, release: Release, unknown: &mut Vec<String>) -> Vec<Converted> {
     if !release.has_tiers() {
         unknown.extend(objects.tiers.keys().map(|(_, name)| format!("Tier {name}")));
@@ -227,7 +234,7 @@ fn sort(policies: &mut [Policy], release: Release) {
     });
 }
 
-/// As Calico up to v3.31 stores it.
+/// The name under which Calico up to v3.31 stores the policy.
 fn stored_name(policy: &Policy) -> String {
     let PolicyId {
         name,
@@ -247,7 +254,7 @@ fn stored_name(policy: &Policy) -> String {
     }
 }
 
-/// Namespaces' profiles allow everything, service accounts' have no rules.
+/// The profiles of namespaces, which allow everything, and of service accounts, which have no rules.
 fn profiles(objects: &Objects) -> HashMap<String, bool> {
     let namespaces = objects
         .namespaces
@@ -258,7 +265,7 @@ fn profiles(objects: &Objects) -> HashMap<String, bool> {
     namespaces.chain(accounts).collect()
 }
 
-/// Finds out which endpoints are alike.
+/// Groups endpoints with the same policies and profiles.
 struct Classes<'a> {
     policies: &'a [Policy],
     tier_of: HashMap<&'a str, usize>,

@@ -1,4 +1,4 @@
-//! What Windows does other than the policies mean, packet by packet.
+//! Compares ACLs with the meaning of the policies, packet by packet.
 
 use std::net::Ipv4Addr;
 
@@ -9,18 +9,23 @@ use crate::model::{Direction, Rule, Side};
 use crate::packet::Packet;
 use crate::sample::Sample;
 
-/// A pod's ACLs against what its policies mean.
+/// Result of the comparison of a pod's ACLs with the meaning of its policies.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Verdict {
+    /// No packet has a different result.
     Same,
+    /// Windows allows packets that the policies deny.
     MoreOpen,
+    /// Windows denies packets that the policies allow.
     MoreClosed,
+    /// Windows allows some packets that it should deny, and denies some that it should allow.
     Both,
+    /// Felix panics, so the node has no ACLs.
     FelixPanics,
 }
 
 impl Verdict {
-    /// As in the output.
+    /// The word in the output, such as `more-open`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -32,21 +37,22 @@ impl Verdict {
     }
 }
 
-/// Packets of one direction that Windows treats otherwise.
+/// Packets of one direction for which the ACLs differ from the policies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
+    /// Direction of the packets, seen from the pod.
     pub direction: Direction,
-    /// Packets looked at.
+    /// Number of packets that were compared.
     pub packets: usize,
-    /// Those of them that Windows lets through.
+    /// Number of these packets that Windows allows.
     pub let_through: usize,
-    /// Let through, and should not be.
+    /// Packets that Windows allows and the policies deny.
     pub more_open: Vec<Packet>,
-    /// Dropped, and should not be.
+    /// Packets that Windows denies and the policies allow.
     pub more_closed: Vec<Packet>,
 }
 
-/// Both directions of a pod with the address `local`; directions without a difference are left out.
+/// Compares both directions of a pod with the address `local`. Directions without a difference are left out.
 pub fn of_endpoint(
     cluster: &Cluster,
     class: &Class,
@@ -83,7 +89,7 @@ pub fn of_endpoint(
 }
 
 impl Difference {
-    /// Without packets of a pod to itself; `None` where nothing is left.
+    /// Removes packets between the pod with the address `own` and itself. `None` if no packet is left.
     pub fn without(&self, own: Ipv4Addr) -> Option<Self> {
         let others = |packets: &[Packet]| packets.iter().filter(|p| p.remote != own).copied().collect();
         let difference = Self {
@@ -96,7 +102,7 @@ impl Difference {
     }
 }
 
-/// In one word.
+/// The verdict on a pod with these differences.
 pub fn verdict(differences: &[Difference]) -> Verdict {
     let is_open = differences.iter().any(|d| !d.more_open.is_empty());
     let is_closed = differences.iter().any(|d| !d.more_closed.is_empty());
@@ -108,13 +114,14 @@ pub fn verdict(differences: &[Difference]) -> Verdict {
     }
 }
 
-/// What HNS does: the ACL of the lowest priority that matches decides. `acls` are in the order of their priorities.
+/// Whether HNS allows a packet: the matching ACL with the lowest priority number decides. `acls` must be
+/// sorted by priority.
 pub fn lets_through(acls: &[Acl], direction: Direction, packet: &Packet, local: Ipv4Addr) -> bool {
     let first = deciding(acls, direction, packet, local);
     first.is_some_and(|acl| acl.action == AclAction::Allow)
 }
 
-/// The ACL that decides about a packet.
+/// The ACL that decides about a packet, if one matches.
 pub fn deciding<'a>(
     acls: &'a [Acl],
     direction: Direction,
@@ -139,7 +146,8 @@ pub fn is_about(acl: &Acl, direction: Direction, packet: &Packet, local: Ipv4Add
     )
 }
 
-/// Whether it matters which endpoint of a class a packet is at: some rule matches the pod's own end.
+/// Whether the result depends on the endpoint within a class, because some rule matches the pod's own
+/// address.
 pub fn depends_on_pod(cluster: &Cluster, class: &Class) -> bool {
     Direction::BOTH.into_iter().any(|direction| {
         let tiers = cluster.tiers_of(class, direction);

@@ -1,4 +1,4 @@
-//! A whole cluster: ACLs and differences of every endpoint, and what became of every rule.
+//! Evaluates a whole cluster: ACLs and differences of every endpoint, and the effect of every rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,50 +11,57 @@ use crate::model::{Action, Direction, Policy, Rule};
 use crate::release::Release;
 use crate::sample::Sample;
 
-/// A cluster with what Windows makes of its policies.
+/// A cluster with the ACLs of its policies on Windows, and the differences.
 #[derive(Debug)]
 pub struct Evaluation {
+    /// The cluster.
     pub cluster: Cluster,
-    /// By class of endpoints.
+    /// ACLs by position of the class in `cluster.classes`; an error if Felix panics.
     pub acls: Vec<Result<Acls, Panic>>,
-    /// By endpoint.
+    /// Differences by position of the endpoint in `cluster.endpoints`.
     pub differences: Vec<Vec<Difference>>,
     samples: Vec<[Sample; 2]>,
     panicking_nodes: BTreeSet<String>,
-    /// Nodes whose Felix misses a policy set.
+    /// Nodes on which Felix does not find a policy set.
     missing_nodes: BTreeSet<String>,
 }
 
-/// What became of a rule.
+/// Effect of a rule on Windows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Effect {
     Programmed,
-    /// With a match that is ignored: of HTTP requests, or what stands beside a service.
+    /// In ACLs that ignore a match: that of HTTP requests, or the matches beside a service.
     Wider {
         of_http: bool,
     },
-    /// A Pass in the last tier.
+    /// As a Block: the rule is a Pass in the last tier.
     AsBlock,
     Lost(Lost),
     Staged,
-    /// In no tier of a pod: for host endpoints, or of a direction that `types` leave out.
+    /// Not applied, because the policy is in no tier of a pod: it is for host endpoints, or `types` excludes
+    /// the direction.
     NotApplied,
 }
 
-/// A rule with what became of it.
+/// A rule with its effect.
 #[derive(Clone, Debug)]
 pub struct RuleEffect<'a> {
+    /// The policy of the rule.
     pub policy: &'a Policy,
+    /// The rule.
     pub rule: &'a Rule,
+    /// Direction of the rule.
     pub direction: Direction,
+    /// Its effect on Windows.
     pub effect: Effect,
+    /// Number of its ACLs.
     pub acls: usize,
-    /// For lost rules: whether no packet is treated otherwise for it.
+    /// For lost rules: whether the loss changes the result of no packet.
     pub is_harmless: bool,
 }
 
 impl Evaluation {
-    /// Everything about the cluster that `objects` are.
+    /// Evaluates the cluster of `objects`.
     pub fn new(objects: &Objects, release: Release, refused: Refused) -> Self {
         let cluster = Cluster::new(objects, release, refused);
         let mut sets = PolicySets::new();
@@ -85,7 +92,7 @@ impl Evaluation {
         }
     }
 
-    /// Endpoints with the position that `differences` has them at.
+    /// Endpoints with their positions in `differences`.
     pub fn endpoints(&self) -> impl Iterator<Item = (usize, &Endpoint)> {
         self.cluster.endpoints.iter().enumerate()
     }
@@ -95,12 +102,12 @@ impl Evaluation {
         self.panicking_nodes.contains(&endpoint.pod.node)
     }
 
-    /// Whether Felix on the node of an endpoint logs that it misses a policy set.
+    /// Whether Felix on the node of an endpoint logs that it does not find a policy set.
     pub fn misses_policy_set(&self, endpoint: &Endpoint) -> bool {
         !self.panics(endpoint) && self.missing_nodes.contains(&endpoint.pod.node)
     }
 
-    /// ACLs of an endpoint; `None` where Felix panics.
+    /// ACLs of an endpoint; `None` if Felix panics.
     pub fn acls(&self, endpoint: &Endpoint) -> Option<&Acls> {
         if self.panics(endpoint) {
             return None;
@@ -108,7 +115,7 @@ impl Evaluation {
         self.acls[endpoint.class].as_ref().ok()
     }
 
-    /// The verdict about the endpoint at a position.
+    /// The verdict on the endpoint at a position.
     pub fn verdict(&self, position: usize) -> Verdict {
         let endpoint = &self.cluster.endpoints[position];
         if self.panics(endpoint) {
@@ -117,7 +124,7 @@ impl Evaluation {
         difference::verdict(&self.differences[position])
     }
 
-    /// Every rule of active policies, by policy, direction and place.
+    /// Every rule of active policies, by policy, direction and position.
     pub fn rules(&self) -> Vec<RuleEffect<'_>> {
         let mut policies: Vec<&Policy> = self.cluster.policies.iter().collect();
         policies.sort_by_key(|policy| policy.id.to_string());
@@ -186,7 +193,7 @@ impl Evaluation {
         result
     }
 
-    /// Whether the ACLs of a rule match a packet that the rule does not.
+    /// Whether the ACLs of a rule match a packet that the rule does not match.
     fn is_wider(&self, rule: &Rule, direction: Direction, acls: &[felix::Acl], used: &Use) -> bool {
         self.any_packet(direction, used, |flow, packet, endpoint| {
             let local = endpoint.pod.address;
@@ -213,7 +220,7 @@ impl Evaluation {
         })
     }
 
-    /// Which policies are in the tiers of an endpoint, by direction.
+    /// The use of each policy in the tiers of endpoints, by direction.
     fn used(&self) -> BTreeMap<(String, Direction), Use> {
         let mut used: BTreeMap<(String, Direction), Use> = BTreeMap::new();
         for (position, endpoint) in self.endpoints() {
@@ -241,10 +248,10 @@ impl Evaluation {
     }
 }
 
-/// Where a policy is used in a direction.
+/// How endpoints use a policy in a direction.
 #[derive(Debug, Default)]
 struct Use {
-    /// In the last tier of some endpoint, where there is nothing to pass to.
+    /// The policy is in the last tier of some endpoint, where no tier follows.
     is_last: bool,
     endpoints: Vec<usize>,
 }
@@ -276,7 +283,7 @@ fn differences(
             let at = (endpoint.pod.address, &*endpoint.node_addresses);
             difference::of_endpoint(cluster, class, acls, &samples[endpoint.class], at)
         };
-        // Endpoints of a class and node differ by nothing but their address.
+        // Endpoints of the same class and node differ only in their address.
         let key = (endpoint.class, endpoint.pod.node.as_str());
         let differences = if depends[endpoint.class] {
             compute()

@@ -1,5 +1,5 @@
-//! Where Windows does other than policies mean, told policy by policy with a packet, and what else of policies is worth
-//! knowing on Windows.
+//! Findings: where Windows differs from what policies mean, per policy with a packet that shows it, and what
+//! else users should know about policies on Windows.
 
 mod cause;
 mod shapes;
@@ -21,44 +21,44 @@ use crate::packet::{CLIENT_PORT, Content, Packet, PortProtocol};
 use crate::release::Release;
 use cause::Cause;
 
-/// How bad it is, by effect.
+/// Severity of a finding, by its effect.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum Severity {
-    /// Worth knowing.
+    /// Useful to know; no traffic is affected.
     Info,
-    /// Something is closed that should be open, or may become so.
+    /// Traffic that should be allowed is denied, or may become denied.
     Warning,
-    /// Something is open that should be closed, or a pod is cut off.
+    /// Traffic that should be denied is allowed, or a pod has no traffic in a direction.
     Error,
 }
 
-/// Something about policies on Windows.
+/// A finding about a policy or another object on Windows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// What it is about.
+    /// Kind of the finding.
     pub code: Code,
-    /// How bad it is here.
+    /// Severity in this cluster.
     pub severity: Severity,
-    /// Kind, namespace and name.
+    /// Kind, namespace and name of the object.
     pub object: String,
-    /// Field of the object.
+    /// Path of the field in the object, if one field is the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// What happens on Windows.
+    /// The effect on Windows.
     pub message: String,
-    /// A packet that shows it.
+    /// An example packet, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// What to do.
     pub mend: &'static str,
     /// How we know.
     pub source: &'static str,
-    /// Pods that it is about.
+    /// Affected pods, as `namespace/name`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pods: Vec<String>,
 }
 
-/// Everything to say about the cluster that `objects` are, the gravest first.
+/// All findings about the cluster of `objects`, sorted by severity, highest first.
 pub fn all(objects: &Objects, release: Release) -> Vec<Finding> {
     let evaluation = Evaluation::new(objects, release, Refused::LeftOut);
     let mut findings = of_differences(&evaluation);
@@ -74,7 +74,7 @@ pub fn all(objects: &Objects, release: Release) -> Vec<Finding> {
     findings
 }
 
-/// Packets that are treated otherwise for one cause.
+/// Packets with a different result because of one cause.
 #[derive(Default)]
 struct Effect<'a> {
     open: usize,
@@ -84,7 +84,7 @@ struct Effect<'a> {
     cuts_off: bool,
 }
 
-/// How well a packet shows what is wrong: what is open first, then TCP, then from a pod.
+/// Rank of a packet as the example: allowed packets first, then TCP, then packets of a pod.
 type Rank = [bool; 3];
 
 fn rank(evaluation: &Evaluation, packet: &Packet, is_open: bool) -> Rank {

@@ -1,4 +1,5 @@
-//! Finds what a selector selects without looking at everything: most selectors name a value that a label must have.
+//! An index that finds the items of a selector without checking every item: most selectors require a value of
+//! a label.
 
 use std::collections::HashMap;
 
@@ -24,12 +25,12 @@ impl<'a> Index<'a> {
         Self { items, by_label }
     }
 
-    /// Everything that the selector selects, in order.
+    /// The items that the selector selects, in order.
     pub fn selected<'s>(&'s self, selector: &'s Selector) -> impl Iterator<Item = &'a Item> + 's {
         self.positions(selector).map(|i| &self.items[i])
     }
 
-    /// Where everything stands that the selector selects, in order.
+    /// Positions in `items` of everything that the selector selects, in order.
     pub fn positions<'s>(&'s self, selector: &'s Selector) -> impl Iterator<Item = usize> + 's {
         let postings = selector.required().into_iter().map(|label| {
             let positions = self.by_label.get(&label);

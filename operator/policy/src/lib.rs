@@ -1,8 +1,9 @@
-//! What network policies mean, what Felix makes of them on Windows, and the difference. Pure: no I/O, no clock, no
-//! client.
+//! Evaluates network policies: their meaning, the ACLs that Felix makes of them on Windows, and the
+//! differences. Pure: no I/O, no clock, no client.
 //!
-//! The way of data: `input` → `convert` (with `validate`) → `model` → `cluster` → `meaning` beside `felix` →
-//! `difference` → `evaluate` → `output` and `findings`; `update` is two clusters and what is between them.
+//! Data flow: `input` → `convert` (with `validate`) → `model` → `cluster` → `meaning` and `felix` →
+//! `difference` → `evaluate` → `output` and `findings`. `update` compares two clusters: before and after an
+//! edit.
 
 #![deny(missing_docs)]
 

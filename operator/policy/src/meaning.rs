@@ -1,4 +1,4 @@
-//! What policies mean, packet by packet. Nothing here knows of ACLs.
+//! The meaning of policies, packet by packet. This module does not use ACLs.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -9,33 +9,35 @@ use crate::model::{Action, Direction, Icmp, Policy, PolicyId, Rule, Side, Tier};
 use crate::packet::{Content, Packet};
 use crate::sets::{Sets, Socket};
 
-/// What decided about a packet.
+/// What decided the result of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decider<'a> {
     Rule(&'a PolicyId, &'a Rule),
-    /// No rule of any policy of the tier took it.
+    /// No rule of the tier matched.
     EndOfTier(&'a Tier),
     Profile,
 }
 
-/// Whether a packet may pass, and what decided so.
+/// Whether the policies allow a packet, and what decided it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Meaning<'a> {
+    /// Whether the policies allow the packet.
     pub is_allowed: bool,
+    /// What decided the result.
     pub decider: Decider<'a>,
 }
 
-/// What the policies of a class say about packets of a direction.
+/// Evaluates the policies of a class for packets of one direction.
 pub struct Meanings<'a> {
     cluster: &'a Cluster,
     class: &'a Class,
     direction: Direction,
-    /// Staged policies are not in them; a tier of only staged policies is no tier.
+    /// Without staged policies, and without tiers that have only staged policies.
     tiers: Vec<(&'a Tier, Vec<&'a Policy>)>,
 }
 
 impl<'a> Meanings<'a> {
-    /// For the endpoints of a class.
+    /// For the endpoints of `class`.
     pub fn new(cluster: &'a Cluster, class: &'a Class, direction: Direction) -> Self {
         let tiers = cluster.tiers_of(class, direction);
         let enforced = tiers.map(|(tier, policies)| {
@@ -50,7 +52,7 @@ impl<'a> Meanings<'a> {
         }
     }
 
-    /// What becomes of a packet at the pod with the address `local`.
+    /// The result of a packet at the pod with the address `local`.
     pub fn of(&self, packet: &Packet, local: Ipv4Addr) -> Meaning<'a> {
         let flow = Flow::new(packet, local, self.direction);
         let decided = |is_allowed, decider| Meaning { is_allowed, decider };
@@ -92,7 +94,7 @@ impl<'a> Meanings<'a> {
     }
 }
 
-/// A packet with its two ends.
+/// A packet with its source and destination.
 pub struct Flow {
     content: Content,
     source: Ipv4Addr,
@@ -113,7 +115,7 @@ impl Flow {
         }
     }
 
-    /// Whether a rule is about it. What requests it carries is not looked at.
+    /// Whether a rule matches the packet. Matches of HTTP requests are ignored.
     pub fn is_matched(&self, rule: &Rule, sets: &Sets) -> bool {
         let number = self.content.protocol();
         let (source_port, destination_port) = self.content.ports();
@@ -151,7 +153,8 @@ impl Flow {
             && self.source_service_matches(side, address, sets)
     }
 
-    /// A service as the source: any port of its endpoints. As the destination it is looked at with the port.
+    /// Matches a service as the source: any port of its endpoints. A service as the destination is matched
+    /// together with the port.
     fn source_service_matches(&self, side: &Side, address: Ipv4Addr, sets: &Sets) -> bool {
         let service = side.service.as_ref();
         service.is_none_or(|service| sets.service(service).spans.contains(address))

@@ -1,5 +1,5 @@
-//! Policies as Calico works with them (libcalico-go `backend/model`): one form for every kind, with the selectors of
-//! namespaces and service accounts folded into one.
+//! Policies in Calico's internal form (libcalico-go `backend/model`): one form for every kind. Selectors of
+//! namespaces and service accounts are combined into one selector.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use ipnet::IpNet;
 
 use crate::selector::Selector;
 
-/// The way of a packet, seen from the pod.
+/// Direction of a packet, seen from the pod.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Direction {
     Ingress,
@@ -16,7 +16,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Both, in the order of output.
+    /// Both directions, in the order of the output.
     pub const BOTH: [Self; 2] = [Self::Ingress, Self::Egress];
 
     /// `ingress` or `egress`.
@@ -28,16 +28,18 @@ impl Direction {
     }
 }
 
-/// What a policy is called, by Felix and by people.
+/// Kind, namespace and name of a policy.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct PolicyId {
+    /// Name of the user's object.
     pub name: String,
-    /// Empty for policies of the cluster.
+    /// Empty for cluster-scoped policies.
     pub namespace: String,
+    /// Kind of the user's object.
     pub kind: PolicyKind,
 }
 
-/// Every kind of policy, in the order of Felix' names for them.
+/// Every kind of policy, in the order of Felix's names of them.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum PolicyKind {
     Global,
@@ -50,7 +52,7 @@ pub enum PolicyKind {
 }
 
 impl PolicyKind {
-    /// In Felix since v3.32.
+    /// The name of the kind in Felix since v3.32.
     pub const fn felix(self) -> &'static str {
         match self {
             Self::Global => "GlobalNetworkPolicy",
@@ -63,7 +65,7 @@ impl PolicyKind {
         }
     }
 
-    /// Kind of the user's object, with the group where two have it.
+    /// Kind of the user's object, with the API group if two groups have that kind.
     pub const fn user(self) -> &'static str {
         match self {
             Self::Global => "GlobalNetworkPolicy",
@@ -76,7 +78,7 @@ impl PolicyKind {
         }
     }
 
-    /// Whether its rules are only shown, not enforced.
+    /// Whether the policy is staged: Calico shows its rules and does not enforce them.
     pub const fn is_staged(self) -> bool {
         matches!(
             self,
@@ -93,13 +95,13 @@ impl PolicyId {
         }
     }
 
-    /// `NetworkPolicy/shop/web`, as in Felix' logs.
+    /// A text such as `NetworkPolicy/shop/web`, as in Felix's logs.
     pub fn felix(&self) -> String {
         format!("{}/{}", self.kind.felix(), self.place())
     }
 }
 
-/// `NetworkPolicy.projectcalico.org shop/web`.
+/// Prints a text such as `NetworkPolicy.projectcalico.org shop/web`.
 impl fmt::Display for PolicyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.kind.user(), self.place())
@@ -109,23 +111,32 @@ impl fmt::Display for PolicyId {
 /// A policy of any kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
+    /// Kind, namespace and name.
     pub id: PolicyId,
+    /// Name of the tier.
     pub tier: String,
-    /// Infinite when the object has none.
+    /// Lower values are evaluated first. Infinite if the object has no order.
     pub order: f64,
+    /// Selector of the endpoints that the policy applies to.
     pub selector: Selector,
+    /// Whether the policy applies to ingress.
     pub ingress: bool,
+    /// Whether the policy applies to egress.
     pub egress: bool,
+    /// Whether `doNotTrack` is set: only for host endpoints.
     pub do_not_track: bool,
+    /// Whether `preDNAT` is set: only for host endpoints.
     pub pre_dnat: bool,
-    /// Active on every node, also without a pod.
+    /// Whether the policy is active on every node, even without a selected pod.
     pub everywhere: bool,
+    /// Rules for ingress.
     pub inbound: Vec<Rule>,
+    /// Rules for egress.
     pub outbound: Vec<Rule>,
 }
 
 impl Policy {
-    /// The rules of a direction, also where `types` leave it out.
+    /// The rules of a direction, even if `types` excludes that direction.
     pub fn rules(&self, direction: Direction) -> &[Rule] {
         match direction {
             Direction::Ingress => &self.inbound,
@@ -133,7 +144,7 @@ impl Policy {
         }
     }
 
-    /// Whether it decides about packets of this direction at pods.
+    /// Whether the policy applies to packets of this direction at pods.
     pub const fn governs(&self, direction: Direction) -> bool {
         let of_type = match direction {
             Direction::Ingress => self.ingress,
@@ -153,7 +164,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// As in a rule.
+    /// The word in a rule, such as `Allow`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "Allow",
@@ -164,20 +175,23 @@ impl Action {
     }
 }
 
-/// Which rule of the user's object this is.
+/// Identifies the rule of the user's object that a rule comes from.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Origin {
+    /// Position of the rule in the user's object, from 0.
     pub index: usize,
-    /// A rule of Kubernetes becomes one of Calico a protocol and peer.
+    /// Position among the parts of the rule, from 0: Calico splits a rule of a Kubernetes policy by protocol
+    /// and peer.
     pub part: usize,
+    /// Number of parts of the rule.
     pub parts: usize,
 }
 
-/// A protocol of a rule. A name that nobody knows is no protocol.
+/// A protocol of a rule. Calico treats an unknown name as no protocol.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Protocol {
     Number(u8),
-    /// With its number; names that differ match the same, but only `icmp` and `icmpv6` as names bind the IP version.
+    /// By name. Only the names `icmp` and `icmpv6` set the IP version; their numbers do not.
     Named(Name),
 }
 
@@ -193,7 +207,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// Any case, as in libcalico-go.
+    /// Reads a name in any case, as libcalico-go does.
     pub fn parse(text: &str) -> Option<Self> {
         const NAMES: [(&str, Name); 6] = [
             ("tcp", Name::Tcp),
@@ -207,7 +221,7 @@ impl Name {
         found.map(|(_, name)| *name)
     }
 
-    /// IANA's number.
+    /// The IANA number.
     pub const fn number(self) -> u8 {
         match self {
             Self::Tcp => 6,
@@ -221,7 +235,7 @@ impl Name {
 }
 
 impl Protocol {
-    /// IANA's number.
+    /// The IANA number.
     pub const fn number(self) -> u8 {
         match self {
             Self::Number(number) => number,
@@ -230,30 +244,42 @@ impl Protocol {
     }
 }
 
-/// Type of an ICMP message, perhaps with its code.
+/// Type of an ICMP message, optionally with its code.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Icmp {
+    /// ICMP type.
     pub kind: i64,
+    /// ICMP code; `None` matches every code.
     pub code: Option<i64>,
 }
 
-/// A rule of either direction. All that is set must match.
+/// A rule of either direction. Every field that is set must match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
+    /// The rule of the user's object that this rule comes from.
     pub origin: Origin,
+    /// Action for packets that match.
     pub action: Action,
+    /// 4 or 6; `None` matches both.
     pub ip_version: Option<u8>,
+    /// Protocol that must match.
     pub protocol: Option<Protocol>,
+    /// Protocol that must not match.
     pub not_protocol: Option<Protocol>,
+    /// ICMP type that must match.
     pub icmp: Option<Icmp>,
+    /// ICMP type that must not match.
     pub not_icmp: Option<Icmp>,
+    /// Whether the rule matches HTTP requests.
     pub http: bool,
+    /// Match of the source.
     pub source: Side,
+    /// Match of the destination.
     pub destination: Side,
 }
 
 impl Rule {
-    /// The IP version that the rule is bound to.
+    /// The IP version that the rule applies to; `None` for both.
     pub fn version(&self) -> Option<u8> {
         self.ip_version.or(match self.protocol {
             Some(Protocol::Named(Name::Icmp)) => Some(4),
@@ -262,42 +288,51 @@ impl Rule {
         })
     }
 
-    /// Both ends.
+    /// Source and destination.
     pub const fn sides(&self) -> [&Side; 2] {
         [&self.source, &self.destination]
     }
 }
 
-/// Source or destination of a rule.
+/// Source or destination of a rule. Empty fields match everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Side {
+    /// Networks that contain the address.
     pub nets: Vec<IpNet>,
+    /// Networks that do not contain the address.
     pub not_nets: Vec<IpNet>,
+    /// First and last port of each range that contains the port.
     pub ports: Vec<(u16, u16)>,
+    /// Names of container ports that have the port.
     pub named_ports: Vec<Arc<str>>,
+    /// First and last port of each range that does not contain the port.
     pub not_ports: Vec<(u16, u16)>,
+    /// Names of container ports that do not have the port.
     pub not_named_ports: Vec<Arc<str>>,
+    /// Selects the endpoint or network set with the address.
     pub selector: Option<Selector>,
+    /// Does not select the endpoint or network set with the address.
     pub not_selector: Option<Selector>,
-    /// Namespace and name.
+    /// Namespace and name of a Service whose endpoints match.
     pub service: Option<(String, String)>,
 }
 
-/// A tier that policies may be in.
+/// A tier of policies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tier {
+    /// Name of the tier.
     pub name: String,
-    /// `None` sorts last.
+    /// Lower values are evaluated first; `None` is last.
     pub order: Option<f64>,
-    /// What happens at its end: `Deny`, `Pass`; empty for a tier that does not exist.
+    /// Action for packets that no rule matches: `Deny` or `Pass`. Empty for a tier that does not exist.
     pub default_action: String,
 }
 
 impl Tier {
-    /// The tier whose end leads to no profile.
+    /// Name of the default tier. Packets at its end never continue to a profile.
     pub const DEFAULT: &'static str = "default";
 
-    /// Whether packets go on at its end.
+    /// Whether packets that no rule matches continue to the next tier.
     pub fn passes(&self) -> bool {
         self.default_action == "Pass"
     }

@@ -5,7 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::{IpNet, Ipv4Net};
 
-/// A network or an address, as Calico reads them: the address as written, and the network without host bits.
+/// Reads a network or an address as Calico does: returns the address as written, and the network without host
+/// bits.
 pub fn parse(text: &str) -> Option<(IpAddr, IpNet)> {
     if let Ok(net) = text.parse::<IpNet>() {
         return Some((net.addr(), net.trunc()));
@@ -14,12 +15,12 @@ pub fn parse(text: &str) -> Option<(IpAddr, IpNet)> {
     Some((address, IpNet::from(address)))
 }
 
-/// The IPv4 network of an address.
+/// The /32 network of an address.
 pub fn host(address: Ipv4Addr) -> Ipv4Net {
     Ipv4Net::from(address)
 }
 
-/// What is in both lists: of two networks that meet, the smaller one.
+/// The networks that are in both lists: of two networks that overlap, the smaller one.
 pub fn intersection(a: &[Ipv4Net], b: &[Ipv4Net]) -> Vec<Ipv4Net> {
     let (in_a, in_b) = (Cover::new(a), Cover::new(b));
     let of_a = a.iter().filter(|net| in_b.covers(**net));
@@ -39,7 +40,7 @@ pub fn without_covered(nets: &[Ipv4Net]) -> Vec<Ipv4Net> {
     outer.into_iter().collect()
 }
 
-/// Answers whether one of many networks covers another.
+/// Finds whether one of many networks covers another.
 struct Cover {
     nets: HashSet<Ipv4Net>,
     lengths: BTreeSet<u8>,
@@ -60,7 +61,7 @@ impl Cover {
     }
 }
 
-/// A set of IPv4 addresses, as ranges that neither overlap nor touch.
+/// A set of IPv4 addresses, as sorted ranges that neither overlap nor are adjacent.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Spans(Vec<(u32, u32)>);
 
@@ -85,14 +86,14 @@ impl Spans {
         Self(spans)
     }
 
-    /// Whether the address is in it.
+    /// Whether the address is in the set.
     pub fn contains(&self, address: Ipv4Addr) -> bool {
         let bits = address.to_bits();
         let after = self.0.partition_point(|(low, _)| *low <= bits);
         after > 0 && self.0[after - 1].1 >= bits
     }
 
-    /// Whether it is empty.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What commands print for machines: the fields of `expected.json` of the shared cases.
+//! The JSON output of the commands: the fields of `expected.json` of the shared cases.
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -12,22 +12,22 @@ use crate::model::Direction;
 use crate::packet::Packet;
 use crate::release::Release;
 
-/// Longer lists are told by their number and checksum.
+/// Maximum number of printed addresses; longer lists are printed as their length and checksum.
 const LONGEST_LIST: usize = 50;
-/// Longer lists of ports are.
+/// Maximum number of printed ranges of ports.
 const LONGEST_PORTS: usize = 100;
 const HTTP_IGNORED: &str = "http match ignored: every packet of the layer 3/4 match is taken";
-/// Examples of packets a list has.
+/// Maximum number of example packets in a list.
 const EXAMPLES: usize = 6;
 
-/// Everything about a cluster.
+/// The result of the evaluation of a cluster.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Objects that Calico's validation refuses, with why; the rest is without them.
+    /// Objects that Calico's validation refuses, with the error; the other fields are without them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<String>,
-    /// The same with the refused objects stored.
+    /// The result with the refused objects stored; `None` without such objects.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_stored: Option<IfStored>,
     /// Policies that select no pod of a Windows node.
@@ -42,11 +42,11 @@ pub struct Report {
     pub endpoints: Vec<EndpointEntry>,
 }
 
-/// The cluster with refused objects stored.
+/// The result of the evaluation with refused objects stored.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IfStored {
-    /// Felix refuses a policy as a whole, too.
+    /// Whether Felix also refuses a whole policy.
     pub treated_as_missing: bool,
     /// Every rule of active policies.
     pub rules: Vec<RuleLine>,
@@ -57,44 +57,44 @@ pub struct IfStored {
 /// An endpoint of the cluster with refused objects stored.
 #[derive(Clone, Debug, Serialize)]
 pub struct StoredEndpoint {
-    /// Namespace and name.
+    /// `namespace/name` of the pod.
     pub pod: String,
-    /// ACLs against meaning.
+    /// Result of the comparison, such as `same` or `more-open`.
     pub verdict: &'static str,
-    /// In the order given to HNS.
+    /// ACLs in the order in which Felix sends them to HNS.
     pub acls: Vec<AclLine>,
 }
 
-/// What became of a rule.
+/// The effect of a rule.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RuleLine {
-    /// Kind, namespace and name.
+    /// Kind, namespace and name of the policy.
     pub policy: String,
-    /// Which way, seen from the pod.
+    /// Direction, seen from the pod.
     pub direction: &'static str,
-    /// Place in the user's object.
+    /// Position of the rule in the user's object, from 0.
     pub index: usize,
-    /// Which of the parts that a rule becomes.
+    /// Position among the parts that the rule is split into, from 0.
     pub part: usize,
-    /// How many they are.
+    /// Number of parts.
     pub parts: usize,
     /// What it does.
     pub action: &'static str,
-    /// What became of it.
+    /// The effect on Windows, such as `programmed` or `skipped`.
     pub effect: &'static str,
-    /// What Felix says.
+    /// Felix's log text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
-    /// How many it became.
+    /// Number of ACLs.
     pub acls: usize,
-    /// In one word.
+    /// Code of the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason_code: Option<&'static str>,
-    /// For lost rules: whether nothing is treated otherwise.
+    /// For lost rules: whether the loss changes the result of no packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub harmless: Option<bool>,
-    /// What more there is to say.
+    /// Further explanation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<&'static str>,
 }
@@ -103,41 +103,41 @@ pub struct RuleLine {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EndpointEntry {
-    /// Namespace and name.
+    /// `namespace/name` of the pod.
     pub pod: String,
     /// Its IPv4 address.
     pub ip: String,
-    /// For filters; machines have it from the pod.
+    /// The pod's node, for filters; not in the output.
     #[serde(skip)]
     pub node: String,
-    /// As Felix got them.
+    /// Tiers with their policies, as Felix receives them.
     pub tiers: Vec<String>,
-    /// As Felix got them.
+    /// Names of the profiles, as Felix receives them.
     pub profiles: Vec<String>,
-    /// What Felix logs.
+    /// Errors that Felix logs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub felix_errors: Vec<&'static str>,
-    /// What ends Felix' process.
+    /// The panic that ends Felix's process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub felix_panic: Option<&'static str>,
-    /// In the order given to HNS.
+    /// ACLs in the order in which Felix sends them to HNS.
     pub acls: Vec<AclLine>,
-    /// ACLs against meaning.
+    /// Result of the comparison, such as `same` or `more-open`.
     pub verdict: &'static str,
-    /// By direction.
+    /// Differences by direction.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub difference: Vec<DifferenceEntry>,
 }
 
-/// One ACL. What is absent is any.
+/// An ACL. An absent field matches everything.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AclLine {
-    /// Which way, seen from the pod.
+    /// Direction, seen from the pod.
     pub direction: &'static str,
     /// What it does.
     pub action: &'static str,
-    /// IANA's number, or 256 for any.
+    /// IANA number of the protocol, or 256 for any.
     pub protocol: u16,
     /// Of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -151,11 +151,11 @@ pub struct AclLine {
     /// Of the other end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remote_ports: Option<PortList>,
-    /// Where HNS applies it.
+    /// `Switch` or `Host`: where HNS applies the ACL.
     pub rule_type: &'static str,
-    /// Lower wins.
+    /// The ACL with the lowest number is evaluated first.
     pub priority: u16,
-    /// Policy set.
+    /// Name of the policy set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
 }
@@ -164,9 +164,9 @@ pub struct AclLine {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum List {
-    /// All of them.
+    /// Every address.
     Items(Vec<String>),
-    /// What stands for them.
+    /// Length and checksum of a long list.
     Long(Long),
 }
 
@@ -174,44 +174,44 @@ pub enum List {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum PortList {
-    /// All of them, separated by commas.
+    /// Every port or range, separated by commas.
     Text(String),
-    /// What stands for them.
+    /// Length and checksum of a long list.
     Long(Long),
 }
 
 /// A list that is too long to print.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Long {
-    /// How many.
+    /// Number of items.
     pub count: usize,
-    /// Of the list joined by commas; absent where the members are chance.
+    /// SHA-256 of the items joined by commas; absent if the members are random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
-/// Packets of a direction that Windows treats otherwise than the policies mean.
+/// Packets of one direction for which Windows differs from the policies.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DifferenceEntry {
-    /// Which way, seen from the pod.
+    /// Direction, seen from the pod.
     pub direction: &'static str,
-    /// Packets looked at.
+    /// Number of packets that were compared.
     pub packets: usize,
-    /// Examples of those let through that should not be.
+    /// Examples of packets that Windows allows and the policies deny.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_open: Vec<String>,
-    /// How many there are.
+    /// Number of these packets.
     pub more_open_count: usize,
-    /// Examples of those dropped that should not be.
+    /// Examples of packets that Windows denies and the policies allow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub more_closed: Vec<String>,
-    /// How many there are.
+    /// Number of these packets.
     pub more_closed_count: usize,
 }
 
 impl Report {
-    /// Everything about the cluster that `objects` are.
+    /// Evaluates the cluster of `objects`.
     pub fn new(objects: &Objects, release: Release) -> Self {
         let evaluation = Evaluation::new(objects, release, Refused::LeftOut);
         let cluster = &evaluation.cluster;
@@ -269,7 +269,7 @@ impl RuleLine {
     }
 }
 
-/// Effect, reason and code of the reason.
+/// The words of an effect: effect, reason and code of the reason.
 fn words(effect: Effect) -> (&'static str, Option<&'static str>, Option<&'static str>) {
     match effect {
         Effect::Programmed => ("programmed", None, None),
@@ -321,7 +321,7 @@ fn endpoints(evaluation: &Evaluation) -> Vec<EndpointEntry> {
     entries.collect()
 }
 
-/// Tiers of a class as Felix got them.
+/// Tiers of a class as Felix receives them.
 fn tier_lines(cluster: &Cluster, class: &Class) -> Vec<String> {
     let lines = class.tiers.iter().map(|(tier, policies)| {
         let names = |direction| {
@@ -346,7 +346,7 @@ fn tier_lines(cluster: &Cluster, class: &Class) -> Vec<String> {
         .collect()
 }
 
-/// ACLs of an endpoint in the order given to HNS; none where Felix panics.
+/// ACLs of an endpoint in the order in which Felix sends them to HNS; none if Felix panics.
 pub(crate) fn acl_lines(evaluation: &Evaluation, endpoint: &Endpoint) -> Vec<AclLine> {
     let Some(acls) = evaluation.acls(endpoint) else {
         return Vec::new();
@@ -439,7 +439,7 @@ impl DifferenceEntry {
     }
 }
 
-/// A few packets from everywhere in the list.
+/// A few packets, spread evenly over the list.
 fn spread(packets: &[Packet]) -> Vec<&Packet> {
     let number = packets.len().min(EXAMPLES);
     let place = |i: usize| i * (packets.len() - 1) / (number - 1).max(1);

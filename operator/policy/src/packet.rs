@@ -1,20 +1,22 @@
-//! A packet at a pod.
+//! A packet that a pod receives or sends.
 
 use std::fmt;
 use std::net::Ipv4Addr;
 
 use crate::model::{Direction, Name};
 
-/// Number of the protocol GRE: what stands for a protocol that no rule names.
+/// IANA number of GRE, which represents all protocols that no rule names.
 pub const OTHER_PROTOCOL: u8 = 47;
 
-/// Source port of a client, when nothing says which.
+/// Source port of a client, if no rule needs another one.
 pub const CLIENT_PORT: u16 = 40_000;
 
-/// A packet that comes to a pod or leaves it.
+/// A packet that a pod receives or sends; a [`Direction`] says which.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Packet {
+    /// Address of the other end.
     pub remote: Ipv4Addr,
+    /// Protocol, with its ports or ICMP type.
     pub content: Content,
 }
 
@@ -25,7 +27,7 @@ pub enum Content {
     Icmp(u8, u8),
     /// With source and destination port.
     Ports(PortProtocol, u16, u16),
-    /// By number.
+    /// Another protocol, by its IANA number.
     Other(u8),
 }
 
@@ -38,10 +40,10 @@ pub enum PortProtocol {
 }
 
 impl PortProtocol {
-    /// All of them.
+    /// Every protocol with ports.
     pub const ALL: [Self; 3] = [Self::Tcp, Self::Udp, Self::Sctp];
 
-    /// IANA's number.
+    /// The IANA number.
     pub const fn number(self) -> u8 {
         match self {
             Self::Tcp => Name::Tcp.number(),
@@ -50,7 +52,7 @@ impl PortProtocol {
         }
     }
 
-    /// As people write it.
+    /// The name in upper case, such as `TCP`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tcp => "TCP",
@@ -69,7 +71,7 @@ impl PortProtocol {
 }
 
 impl Content {
-    /// IANA's number of the protocol.
+    /// The IANA number of the protocol.
     pub const fn protocol(self) -> u8 {
         match self {
             Self::Icmp(..) => Name::Icmp.number(),
@@ -88,7 +90,7 @@ impl Content {
 }
 
 impl Packet {
-    /// `tcp from 10.0.0.1 dport 80`, or `to` for one that leaves the pod.
+    /// A text such as `tcp from 10.0.0.1 dport 80`, with `to` for a packet that leaves the pod.
     pub fn describe(&self, direction: Direction) -> String {
         let way = match direction {
             Direction::Ingress => "from",
@@ -98,7 +100,7 @@ impl Packet {
     }
 }
 
-/// The protocol.
+/// Prints the protocol and its ports or ICMP type.
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,36 +1,37 @@
-//! What differs between Calico's releases. One patch release of each line was looked at; what is not listed is equal.
+//! Differences between Calico's releases. One patch release of each minor was checked; everything that is not
+//! listed is the same in all of them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A release of Calico, as far as policies on Windows differ.
+/// Releases of Calico between which policies on Windows differ.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Release {
-    /// And older.
+    /// v3.27 and older.
     V3_27,
-    /// As v3.27.
+    /// v3.28, which is the same as v3.27.
     V3_28,
-    /// The first with tiers.
+    /// v3.29, the first with tiers.
     V3_29,
-    /// The first with staged policies.
+    /// v3.30, the first with staged policies.
     V3_30,
-    /// The last that sorts by stored names.
+    /// v3.31, the last that sorts by stored names.
     V3_31,
-    /// v3.32.0 alone.
+    /// v3.32.0 only.
     V3_32_0,
-    /// v3.32.1 and what follows it in its line.
+    /// v3.32.1 and later patch releases.
     V3_32,
-    /// What is on Calico's main branch.
+    /// Calico's main branch.
     Later,
 }
 
-/// The text is no release.
+/// The text does not name a release of Calico.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is no release of Calico; write one such as v3.32 or v3.32.1, or master")]
 pub struct UnknownRelease(String);
 
 impl Release {
-    /// The release that is meant when none is named: the newest that was looked at.
+    /// The default release: the newest that was checked.
     pub const NEWEST: Self = Self::V3_32;
 
     /// Every release, oldest first.
@@ -45,42 +46,46 @@ impl Release {
         Self::Later,
     ];
 
-    /// Kind `Tier` and tiers in Felix' Windows dataplane. Before, there is one tier and `Pass` is not supported.
+    /// Whether the kind `Tier` exists and Felix's Windows dataplane supports tiers. Before, there is one tier
+    /// and `Pass` is not supported.
     pub fn has_tiers(self) -> bool {
         self >= Self::V3_29
     }
 
-    /// Staged policies.
+    /// Whether staged policies exist.
     pub fn has_staged(self) -> bool {
         self >= Self::V3_30
     }
 
-    /// `ClusterNetworkPolicy`, which replaced `AdminNetworkPolicy` and `BaselineAdminNetworkPolicy`.
+    /// Whether `ClusterNetworkPolicy` exists, which replaced `AdminNetworkPolicy` and
+    /// `BaselineAdminNetworkPolicy`.
     pub fn has_cluster_policies(self) -> bool {
         self >= Self::V3_32_0
     }
 
-    /// Each ACL has a priority of its own; before, those of one action in a row share one.
+    /// Whether each ACL has its own priority. Before, consecutive ACLs with the same action share one.
     pub fn has_own_priorities(self) -> bool {
         self.has_tiers()
     }
 
-    /// Policies of equal order are sorted by the name in Calico's datastore, with tier and kind in it.
+    /// Whether policies of equal order are sorted by the name in Calico's datastore, which contains tier and
+    /// kind.
     pub fn sorts_by_stored_name(self) -> bool {
         self < Self::V3_32_0
     }
 
-    /// Felix does not find the endpoints of a policy whose rules changed.
+    /// Whether Felix fails to find the endpoints of a policy whose rules changed.
     pub fn loses_rule_edits(self) -> bool {
         self >= Self::V3_32_0
     }
 
-    /// Felix leaves out of an IP set what another member covers: with `NFTablesMode: Auto`, the default.
+    /// Whether Felix removes a member of an IP set that another member covers: with `NFTablesMode: Auto`, the
+    /// default.
     pub fn leaves_out_covered_members(self) -> bool {
         self >= Self::V3_32
     }
 
-    /// Most entries in the list of ports of a rule that the CRD accepts.
+    /// Maximum number of entries in a rule's list of ports that the CRD accepts; `None` without a limit.
     pub fn most_ports(self) -> Option<usize> {
         (self >= Self::Later).then_some(50)
     }
@@ -104,7 +109,7 @@ impl fmt::Display for Release {
 impl FromStr for Release {
     type Err = UnknownRelease;
 
-    /// `v3.32`, `3.32.1` or `master`.
+    /// Reads `v3.32`, `3.32.1` or `master`.
     fn from_str(text: &str) -> Result<Self, UnknownRelease> {
         let unknown = || UnknownRelease(text.to_owned());
         if text == "master" {

@@ -1,5 +1,5 @@
-//! Packets worth looking at: at the borders of everything that rules match. Addresses and ports that no rule tells
-//! apart stand for each other, so that few packets decide for all.
+//! Chooses the packets to compare: those at the boundaries of everything that rules match. One address or
+//! port represents all those that no rule distinguishes from it, so that few packets are enough.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use crate::model::{Direction, Protocol, Rule, Side};
 use crate::net::Spans;
 use crate::packet::{CLIENT_PORT, Content, OTHER_PROTOCOL, Packet, PortProtocol};
 
-/// Addresses outside of most clusters, and one that looks like a pod's but is nobody's.
+/// Addresses outside of most clusters, and one in a common pod range that no pod has.
 const STRANGERS: [Ipv4Addr; 4] = [
     Ipv4Addr::new(8, 8, 8, 8),
     Ipv4Addr::new(203, 0, 113, 7),
@@ -19,11 +19,11 @@ const STRANGERS: [Ipv4Addr; 4] = [
     Ipv4Addr::new(10, 244, 9, 9),
 ];
 
-/// Ranges of one match whose borders are looked at: from either end.
+/// Maximum number of ranges of one match whose boundaries are used, counted from either end.
 const RANGES: usize = 64;
-/// Addresses, or ports, that stand for those that no rule tells apart from them.
+/// Number of addresses, or ports, that represent all those that no rule distinguishes.
 const ALIKE: usize = 2;
-/// Pods whose addresses are looked at in any case.
+/// Maximum number of pods whose addresses are candidates.
 const PODS: usize = 64;
 
 /// Remote addresses and contents of packets for the endpoints of a class.
@@ -34,7 +34,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// For all rules that a class has in a direction, staged ones too.
+    /// Chooses the sample for all rules of a class in a direction, including staged ones.
     pub fn new(cluster: &Cluster, class: &Class, direction: Direction) -> Self {
         let rules: Vec<&Rule> = cluster
             .tiers_of(class, direction)
@@ -47,7 +47,7 @@ impl Sample {
         }
     }
 
-    /// The packets for pods of a node: those from it are always let in.
+    /// The packets for pods of a node, without packets from the node itself, which are always allowed.
     pub fn packets<'a>(
         &'a self,
         direction: Direction,
@@ -78,7 +78,7 @@ fn addresses(cluster: &Cluster, rules: &[&Rule]) -> Vec<Ipv4Addr> {
     chosen
 }
 
-/// Every set of addresses that some rule tells apart from the rest.
+/// Every set of addresses that some rule matches.
 fn address_matches(cluster: &Cluster, rules: &[&Rule]) -> Vec<Spans> {
     let mut all = Vec::new();
     for side in sides(rules) {
@@ -135,7 +135,7 @@ fn borders(spans: &Spans) -> impl Iterator<Item = Ipv4Addr> {
         .into_iter()
 }
 
-/// The first few of those that look the same.
+/// The first [`ALIKE`] items of each group for which `look` returns the same.
 fn one_of_each<T: Copy + Ord>(all: Vec<T>, look: impl Fn(&T) -> Vec<bool>) -> Vec<T> {
     let mut seen = BTreeSet::new();
     let mut times: HashMap<Vec<bool>, usize> = HashMap::new();
@@ -179,7 +179,7 @@ fn contents(cluster: &Cluster, rules: &[&Rule]) -> Vec<Content> {
     contents.into_iter().collect()
 }
 
-/// Protocols without ports of their own, but for ICMP.
+/// Content of a packet of a protocol without ports other than ICMP.
 fn other(protocol: &Protocol) -> Option<Content> {
     let number = protocol.number();
     let is_special = number == 1 || PortProtocol::ALL.iter().any(|p| p.number() == number);

@@ -5,14 +5,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Parentheses in parentheses; nobody writes more than a few. Calico has no limit of its own, and the text comes from
-/// the cluster, so that the depth of the recursion must not.
+/// Maximum depth of nested parentheses. Calico has no limit, but the text comes from the cluster, so the
+/// depth of the recursion must be limited.
 const DEEPEST: u32 = 64;
 
-/// Bytes of a label's name, as Calico's tokenizer limits them.
+/// Maximum length of a label's name in bytes, as in Calico's tokenizer.
 const LONGEST_LABEL: usize = 512;
 
-/// A selector that was read. Its text form is Calico's normal form: equal texts are one IP set of Felix.
+/// A parsed selector. Its text form is Calico's normal form: Felix uses one IP set for equal texts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Selector(Arc<Node>);
 
@@ -45,7 +45,7 @@ impl From<Node> for Selector {
 }
 
 impl Selector {
-    /// `None` when it cannot be read. A text without a term selects everything.
+    /// Parses a selector; `None` if the text is invalid. A text without a term selects everything.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parser = Parser { rest: text, depth: 0 };
         if parser.is_at_end() {
@@ -55,7 +55,7 @@ impl Selector {
         parser.is_at_end().then_some(selector)
     }
 
-    /// Selects everything.
+    /// The selector of everything.
     pub fn all() -> Self {
         Node::All.into()
     }
@@ -75,17 +75,17 @@ impl Selector {
         Node::In(label.to_owned(), sorted(values.into_iter().collect())).into()
     }
 
-    /// Both.
+    /// Selects what both selectors select.
     pub fn and(self, other: Self) -> Self {
         Node::And(vec![self, other]).into()
     }
 
-    /// Neither `self`.
+    /// Selects what `self` does not select.
     pub fn negated(self) -> Self {
         Node::Not(self).into()
     }
 
-    /// The same of labels whose names have `prefix` in front.
+    /// The same selector with `prefix` in front of the name of every label.
     pub fn prefixed(&self, prefix: &str) -> Self {
         let named = |label: &str| format!("{prefix}{label}");
         match &*self.0 {
@@ -102,7 +102,7 @@ impl Selector {
         }
     }
 
-    /// `all()` and `global()` in it replaced, as Calico does where they would select too much.
+    /// Replaces `all()` and `global()` in the selector, as Calico does where they would select too much.
     pub fn with_all_as(&self, all: &Self, global: Option<&Self>) -> Self {
         let inner = |s: &Self| s.with_all_as(all, global);
         match &*self.0 {
@@ -115,12 +115,12 @@ impl Selector {
         }
     }
 
-    /// Whether it is `global()` and nothing else.
+    /// Whether the selector is exactly `global()`.
     pub fn is_global(&self) -> bool {
         matches!(&*self.0, Node::Global)
     }
 
-    /// Does it match an object whose labels `label` looks up?
+    /// Whether the selector matches an object; `label` looks up the object's labels.
     pub fn matches<'l>(&self, label: &impl Fn(&str) -> Option<&'l str>) -> bool {
         match &*self.0 {
             Node::All | Node::Global => true,
@@ -134,7 +134,7 @@ impl Selector {
         }
     }
 
-    /// Labels with the value they must have for a match: what an index can look up.
+    /// Labels and values that an object must have for a match, for use with an index.
     pub fn required(&self) -> Vec<(&str, &str)> {
         match &*self.0 {
             Node::Compare(label, Operator::Equal, value) => vec![(label, value)],
@@ -144,7 +144,7 @@ impl Selector {
     }
 }
 
-/// An absent label is unequal to everything, and contains nothing.
+/// Compares the value of a label. An absent label differs from every value and contains none.
 fn compare(label: Option<&str>, operator: Operator, value: &str) -> bool {
     match (label, operator) {
         (None, _) => operator == Operator::Unequal,
@@ -202,7 +202,8 @@ impl fmt::Display for Operator {
     }
 }
 
-/// There are no escapes: a text with one kind of quotes stands in the other.
+/// Prints a text in quotes. The language has no escapes: a text with one kind of quotes is put in the other
+/// kind.
 struct Quoted<'a>(&'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -230,7 +231,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Calico skips spaces and tabs; a line break is an error there.
+    /// Skips spaces and tabs. A line break is an error, as in Calico.
     fn skip_blanks(&mut self) {
         self.rest = self.rest.trim_start_matches([' ', '\t']);
     }
@@ -336,7 +337,7 @@ impl<'a> Parser<'a> {
         (1..=LONGEST_LABEL).contains(&label.len()).then_some(label)
     }
 
-    /// In either kind of quotes; there are no escapes. Takes nothing when there is none.
+    /// Reads a text in either kind of quotes, without escapes. Consumes nothing if there is none.
     fn text(&mut self) -> Option<&'a str> {
         self.skip_blanks();
         let quote = self.rest.chars().next().filter(|c| matches!(c, '\'' | '"'))?;

@@ -1,4 +1,4 @@
-//! Sets of addresses that rules name: by selector, service or named port.
+//! Sets of addresses that rules refer to by selector, service or named port.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,9 +16,9 @@ use crate::selector::Selector;
 /// IPv4 members of a set.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Members {
-    /// In order, each once.
+    /// Sorted, without duplicates.
     pub nets: Vec<Ipv4Net>,
-    /// The same addresses.
+    /// The same addresses as ranges.
     pub spans: Spans,
 }
 
@@ -33,7 +33,7 @@ impl Members {
     }
 }
 
-/// An address with a protocol's number and a port.
+/// An address, the IANA number of a protocol, and a port.
 pub type Socket = (Ipv4Addr, u8, u16);
 
 /// The sets of all rules of active policies.
@@ -46,11 +46,11 @@ pub struct Sets {
     leaves_out_covered: bool,
 }
 
-/// A selector that stands for every endpoint.
+/// The selector of every endpoint.
 const EVERY_ENDPOINT: &str = "all()";
 
 impl Sets {
-    /// Works out every set that the rules of `policies` name.
+    /// Computes every set that the rules of `policies` refer to.
     pub fn new<'a>(
         policies: impl Iterator<Item = &'a Policy>,
         index: &Index<'_>,
@@ -111,7 +111,7 @@ impl Sets {
         });
     }
 
-    /// What a selector of an active policy's rule selects.
+    /// Members of a selector in a rule of an active policy.
     pub fn selected(&self, selector: &Selector) -> &Members {
         self.by_selector.get(&selector.to_string()).unwrap_or(&NOTHING)
     }
@@ -121,12 +121,13 @@ impl Sets {
         self.by_service.get(service).unwrap_or(&NOTHING)
     }
 
-    /// Addresses of a service's endpoints, with their ports; in order, each once.
+    /// Addresses and ports of a service's endpoints; sorted, without duplicates.
     pub fn service_sockets(&self, service: &(String, String)) -> &[Socket] {
         self.sockets.get(service).map_or(&[], Vec::as_slice)
     }
 
-    /// Where the pods that one side of a rule means have a port of this name; in order, each once.
+    /// Addresses and numbers of the port with this name in the pods that one side of a rule selects; sorted,
+    /// without duplicates.
     pub fn named_port(&self, side: &Side, name: &str) -> &[Socket] {
         let sockets = self.named_ports.get(&named_port_key(side, name));
         sockets.map_or(&[], Vec::as_slice)
@@ -138,7 +139,8 @@ static NOTHING: Members = Members {
     spans: Spans::EMPTY,
 };
 
-/// The one selector that Felix makes of both, where that means the same.
+/// The selector into which Felix combines `selector` and `not_selector`. `None` without a `selector`, because
+/// a negation alone would have another meaning.
 pub fn felix_selector(side: &Side) -> Option<Selector> {
     let positive = side.selector.clone()?;
     Some(match &side.not_selector {
@@ -175,7 +177,7 @@ struct Services<'a> {
     slices: HashMap<(String, String), Vec<&'a EndpointSlice>>,
 }
 
-/// A slice says with this label which service it is of.
+/// Label of an EndpointSlice: the name of its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 impl<'a> Services<'a> {
@@ -231,7 +233,7 @@ impl<'a> Services<'a> {
     }
 }
 
-/// Endpoints may be names, or of the other version.
+/// Reads an IPv4 address. Endpoints may also be names or IPv6 addresses.
 fn version_4(text: &str) -> Option<Ipv4Addr> {
     match net::parse(text)?.0 {
         IpAddr::V4(address) => Some(address),

@@ -1,8 +1,9 @@
-//! A live edit: what reaches the ACLs of pods that run, and what waits for something else to touch them.
+//! The effect of an edit on running pods: which pods get new ACLs, and which keep the old ones until
+//! something else triggers an update.
 //!
-//! Felix recomputes the ACLs of an endpoint when the endpoint or its list of policies changes, and when it finds the
-//! endpoint by a policy, profile or IP set that changed. It looks for it in the first tier only, and since v3.32 under a
-//! name that policies no longer have.
+//! Felix recomputes the ACLs of an endpoint when the endpoint or its list of policies changes, and when it
+//! finds the endpoint by a policy, profile or IP set that changed. It searches the first tier only, and since
+//! v3.32 by a name that policies no longer have.
 
 mod named_sets;
 
@@ -20,40 +21,40 @@ use crate::release::Release;
 use crate::validate;
 use named_sets::{ends, of_end, referenced};
 
-/// What an edit does to a running pod.
+/// The effect of an edit on a running pod.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodUpdate {
     /// Namespace and name.
     pub pod: String,
-    /// For filters; machines have it from the pod.
+    /// The pod's node, for filters; not in the output.
     #[serde(skip)]
     pub node: String,
-    /// What Felix on the pod's node tells its dataplane.
+    /// Messages that Felix on the pod's node sends to its dataplane.
     pub messages: Vec<&'static str>,
-    /// The pod keeps its old ACLs.
+    /// Whether the pod keeps its old ACLs.
     pub stale: bool,
     /// ACLs before the edit.
     pub before: Vec<AclLine>,
-    /// ACLs with it.
+    /// ACLs after the edit.
     pub after: Vec<AclLine>,
-    /// ACLs with it, after Felix was started anew.
+    /// ACLs after the edit and a restart of Felix.
     pub after_restart: Vec<AclLine>,
 }
 
-/// What an edit does: to the first pod that it changes, and to all.
+/// The effect of an edit on the first pod that it changes, and on all pods.
 #[derive(Clone, Debug, Serialize)]
 pub struct UpdateReport {
-    /// The one that stands above the others.
+    /// The pod whose fields are at the top level of the output.
     #[serde(flatten)]
     pub first: Option<PodUpdate>,
-    /// Where there are several.
+    /// All pods, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pods: Vec<PodUpdate>,
 }
 
 impl UpdateReport {
-    /// The first pod whose ACLs the edit should change, or else the first, stands above the others.
+    /// Puts the first pod whose ACLs the edit should change at the top level, or else the first pod.
     pub fn new(pods: Vec<PodUpdate>) -> Self {
         let changed = pods.iter().find(|pod| pod.before != pod.after_restart);
         let first = changed.or(pods.first()).cloned();
@@ -62,8 +63,8 @@ impl UpdateReport {
     }
 }
 
-/// The pods of Windows nodes that run before and after the edit, by address. What Calico refuses of the edit leaves the
-/// objects as they are.
+/// The effect on the pods of Windows nodes that run before and after the edit, sorted by address. Objects of
+/// the edit that Calico refuses change nothing.
 pub fn of(before: &Objects, update: &Objects, release: Release) -> Vec<PodUpdate> {
     let after = before.updated(&validate::accepted(update, release));
     let old = Evaluation::new(before, release, Refused::LeftOut);
@@ -101,13 +102,13 @@ pub fn of(before: &Objects, update: &Objects, release: Release) -> Vec<PodUpdate
     updates
 }
 
-/// What Felix on one node knows.
+/// The state of Felix on one node.
 struct State<'a> {
     objects: &'a Objects,
     cluster: &'a Cluster,
-    /// Active on the node.
+    /// Policies that are active on the node.
     policies: BTreeMap<&'a PolicyId, &'a Policy>,
-    /// With its IPv4 members, as text, by name.
+    /// IP sets by name, with their IPv4 members as text.
     sets: BTreeMap<String, Vec<String>>,
     endpoints: BTreeMap<String, &'a Endpoint>,
     profiles: BTreeMap<String, Option<bool>>,
@@ -144,7 +145,7 @@ impl<'a> State<'a> {
         &self.cluster.classes[endpoint.class]
     }
 
-    /// Policies of an endpoint with what Felix knows of their place.
+    /// Policies of an endpoint with the metadata that decides their order.
     fn matched(&self, endpoint: &Endpoint) -> Vec<(&PolicyId, Metadata<'_>)> {
         let tiers = self.class(endpoint).tiers.iter();
         let policies = tiers
@@ -153,7 +154,7 @@ impl<'a> State<'a> {
         policies.map(|policy| (&policy.id, metadata(policy))).collect()
     }
 
-    /// Policies of the endpoint's first tier, and whether profiles are looked at beside them.
+    /// Policies of the endpoint's first tier, and whether Felix also searches profiles.
     fn first_tier(&self, endpoint: &Endpoint) -> (BTreeSet<&PolicyId>, bool) {
         let class = self.class(endpoint);
         let of = |direction| self.cluster.tiers_of(class, direction).collect::<Vec<_>>();
@@ -175,7 +176,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// What Felix sorts policies by, and puts them into tiers by.
+/// The metadata by which Felix sorts policies and puts them into tiers.
 type Metadata<'a> = (&'a str, u64, [bool; 4]);
 
 fn metadata(policy: &Policy) -> Metadata<'_> {
@@ -188,17 +189,17 @@ fn metadata(policy: &Policy) -> Metadata<'_> {
     (&policy.tier, policy.order.to_bits(), flags)
 }
 
-/// What an edit changes for Felix on one node.
+/// The changes of an edit for Felix on one node.
 struct Change<'a> {
     old: State<'a>,
     new: State<'a>,
     /// Policies that are new or changed.
     policies: Vec<&'a PolicyId>,
-    /// Sets that are new or have other members.
+    /// IP sets that are new or have other members.
     sets: BTreeSet<String>,
     /// Profiles with other rules.
     profiles: BTreeSet<String>,
-    /// Endpoints that Felix' calculation has looked at anew.
+    /// Endpoints that Felix's calculation has evaluated again.
     endpoints: BTreeSet<String>,
     messages: Vec<&'static str>,
 }
@@ -276,7 +277,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Whether the ACLs of an endpoint are computed anew.
+    /// Whether Felix computes the ACLs of an endpoint again.
     fn reaches(&self, was: &Endpoint, endpoint: &Endpoint, release: Release) -> bool {
         if self.endpoints.contains(&endpoint.name()) || was.node_addresses != endpoint.node_addresses {
             return true;
@@ -303,7 +304,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Whether Felix' calculation sends an endpoint again.
+/// Whether Felix's calculation sends an endpoint again.
 fn is_dirty(old: &State<'_>, new: &State<'_>, name: &str) -> bool {
     let (Some(was), Some(is)) = (old.endpoints.get(name), new.endpoints.get(name)) else {
         return true;
@@ -311,7 +312,7 @@ fn is_dirty(old: &State<'_>, new: &State<'_>, name: &str) -> bool {
     let key = (is.pod.namespace.clone(), is.pod.name.clone());
     let object = |state: &State<'_>| state.objects.pods.get(&key).map(of_endpoint);
     let matched = new.matched(is);
-    // A tier that changes has all endpoints with policies looked at.
+    // If a tier changes, Felix evaluates all endpoints with policies again.
     let tiers_changed = old.objects.tiers != new.objects.tiers && !matched.is_empty();
     tiers_changed || object(old) != object(new) || old.matched(was) != matched
 }
@@ -322,7 +323,7 @@ fn changed_objects<T: PartialEq>(old: &BTreeMap<Key, T>, new: &BTreeMap<Key, T>)
         .count()
 }
 
-/// What of a pod is its endpoint's.
+/// The fields of a pod that its endpoint depends on.
 fn of_endpoint(pod: &PodObject) -> PodObject {
     let mut pod = pod.clone();
     pod.status.phase.clear();

@@ -1,5 +1,5 @@
-//! What Calico's own validation refuses (libcalico-go `lib/validator/v3`), which its API server and `calicoctl` run, and
-//! what Felix refuses on top when it is stored all the same (`lib/validator/v1`).
+//! Calico's own validation: what its API server and `calicoctl` refuse (libcalico-go `lib/validator/v3`), and
+//! what Felix refuses in addition if it is stored nevertheless (`lib/validator/v1`).
 
 mod fields;
 mod policy;
@@ -16,11 +16,11 @@ use fields::Fields;
 /// An object that Calico's API refuses.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Refusal {
-    /// The policy, where it is one.
+    /// The policy; `None` for other objects.
     pub policy: Option<PolicyId>,
     /// Kind and name.
     pub object: String,
-    /// Each field with what is wrong.
+    /// Each invalid field with the error.
     pub error: String,
 }
 
@@ -35,7 +35,7 @@ impl Refusal {
     }
 }
 
-/// Everything that is refused, by kind and name.
+/// Every refused object, by kind and name.
 pub fn refusals(objects: &Objects, policies: &[Converted], release: Release) -> Vec<Refusal> {
     let validated = policies.iter().filter(|policy| policy.validated);
     let policies = validated.filter_map(|converted| {
@@ -89,7 +89,7 @@ fn tiers(objects: &Objects) -> impl Iterator<Item = Refusal> + '_ {
     })
 }
 
-/// The objects without refused tiers and network sets; `None` where nothing is left out.
+/// The objects without refused tiers and network sets; `None` if nothing is left out.
 pub fn left_out(objects: &Objects, refusals: &[Refusal], refused: Refused) -> Option<Objects> {
     let others = refusals.iter().filter(|refusal| refusal.policy.is_none());
     let names: Vec<&str> = others.map(|refusal| refusal.object.as_str()).collect();
@@ -106,7 +106,7 @@ pub fn left_out(objects: &Objects, refusals: &[Refusal], refused: Refused) -> Op
     Some(objects)
 }
 
-/// The objects that Calico's API takes.
+/// The objects that Calico's API accepts.
 pub fn accepted(objects: &Objects, release: Release) -> Objects {
     let refusals = refusals(objects, &convert::policies(objects), release);
     let mut accepted = left_out(objects, &refusals, Refused::LeftOut).unwrap_or_else(|| objects.clone());
@@ -120,7 +120,7 @@ pub fn accepted(objects: &Objects, release: Release) -> Objects {
     accepted
 }
 
-/// Whether Felix takes a policy that is stored.
+/// Whether Felix accepts a stored policy.
 pub fn felix_accepts(policy: &Policy) -> bool {
     policy
         .inbound
@@ -151,7 +151,7 @@ fn felix_accepts_rule(rule: &Rule) -> bool {
         && !has_port_zero
 }
 
-/// TCP, UDP and SCTP.
+/// Whether the protocol is TCP, UDP or SCTP.
 fn supports_ports(protocol: Protocol) -> bool {
     matches!(protocol.number(), 6 | 17 | 132)
 }

@@ -1,4 +1,5 @@
-//! Cases of our own, which run everywhere: small clusters with the verdict of each pod, and what is found.
+//! Cases of this project, which need no other files: small clusters with the verdict of each pod and the
+//! findings.
 
 #![allow(clippy::unwrap_used, reason = "in tests, an error is a failure")]
 
@@ -42,14 +43,14 @@ fn objects(policies: &str) -> Objects {
     .unwrap()
 }
 
-/// A NetworkPolicy of Calico's at `a/web` with rules of ingress.
+/// A NetworkPolicy of Calico for `a/web` with ingress rules.
 fn calico(rules: &str) -> String {
     format!(
         "apiVersion: projectcalico.org/v3\nkind: NetworkPolicy\nmetadata: {{name: p, namespace: a}}\nspec: {{selector: app == 'web', ingress: [{rules}]}}"
     )
 }
 
-/// A policy of tier `first` with rules of ingress, and one of Kubernetes with ports.
+/// A policy of tier `first` with ingress rules, and a Kubernetes policy with ports.
 fn tiers(first: &str, ports: &str) -> String {
     format!(
         "apiVersion: projectcalico.org/v3\nkind: Tier\nmetadata: {{name: first}}\nspec: {{order: 1}}\n---\napiVersion: projectcalico.org/v3\nkind: GlobalNetworkPolicy\nmetadata: {{name: first.p}}\nspec: {{tier: first, selector: app == 'web', ingress: [{first}]}}\n---\napiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {{name: k, namespace: a}}\nspec: {{podSelector: {{matchLabels: {{app: web}}}}, ingress: [{{ports: [{ports}]}}]}}"

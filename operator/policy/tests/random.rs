@@ -64,7 +64,7 @@ fn ports() -> impl Strategy<Value = Value> {
     prop::collection::vec(port, 1..3).prop_map(Value::Array)
 }
 
-/// Source or destination; with ports only where the rule has a protocol.
+/// Source or destination; with ports only if the rule has a protocol.
 fn entity(with_ports: bool) -> impl Strategy<Value = Value> {
     let nets = || prop::collection::vec(select(NETS.to_vec()), 1..3);
     (

@@ -1,4 +1,4 @@
-//! Every shared case: what the real Felix made of it, ACL by ACL, rule by rule, verdict by verdict.
+//! Compares every shared case with the output of the real Felix: ACLs, rules and verdicts.
 
 #![allow(clippy::unwrap_used, reason = "in tests, an error is a failure")]
 
@@ -39,7 +39,7 @@ fn difference(case: &Path) -> Option<String> {
         fields.remove("constructs");
         for endpoint in value["endpoints"].as_array_mut().unwrap() {
             let fields = endpoint.as_object_mut().unwrap();
-            // The sample of packets is our own.
+            // The sample of packets is not part of the shared cases.
             fields.remove("difference");
         }
     }
@@ -103,7 +103,7 @@ fn every_release_is_reproduced() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A case with another release, as `versions.json` tells it.
+/// The summary of a case with another release, in the form of `versions.json`.
 fn release_summary(input: &Objects, release: Release) -> Value {
     let (newest, report) = (Report::new(input, Release::NEWEST), Report::new(input, release));
     let pods = |entries: Vec<(&str, &str)>| {
@@ -149,7 +149,7 @@ fn release_summary(input: &Objects, release: Release) -> Value {
         let stored = report.if_stored.as_ref().unwrap();
         let verdicts = stored.endpoints.iter().map(|e| (e.pod.as_str(), e.verdict));
         summary["ifStored"] = json!({"pods": pods(verdicts.collect()), "differs": false});
-        // With the object left out, the rules of the other release say nothing.
+        // Without the object, the rules of the other release are not comparable.
         summary.as_object_mut().unwrap().remove("rules");
     }
     summary

@@ -1,4 +1,4 @@
-//! Policies of `projectcalico.org/v3` to the model.
+//! Converts policies of `projectcalico.org/v3` to the model.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::net;
 
 const EVERYWHERE: &str = "AssumeNeededOnEveryNode";
 
-/// What a policy of Calico's is called.
+/// The ID of a policy of Calico.
 pub fn id(kind: V3Kind, namespace: &str, name: &str) -> PolicyId {
     PolicyId {
         name: name.to_owned(),
@@ -28,7 +28,7 @@ pub fn id(kind: V3Kind, namespace: &str, name: &str) -> PolicyId {
     }
 }
 
-/// The policy with one part a rule.
+/// The policy with one part per rule.
 pub fn converted(kind: V3Kind, namespace: &str, name: &str, policy: &CalicoPolicy) -> Converted {
     let origins = |rules: &[V3Rule]| -> Vec<Origin> {
         let origin = |index| Origin {
@@ -51,7 +51,7 @@ pub fn converted(kind: V3Kind, namespace: &str, name: &str, policy: &CalicoPolic
     }
 }
 
-/// The spec with what Calico's API fills in. Without `types`, the rules say which directions it governs.
+/// The spec with the defaults of Calico's API. Without `types`, the rules determine the directions.
 fn with_defaults(spec: &PolicySpec) -> PolicySpec {
     let mut spec = spec.clone();
     if spec.types.is_empty() {
@@ -65,8 +65,8 @@ fn with_defaults(spec: &PolicySpec) -> PolicySpec {
     spec
 }
 
-/// The policy in the model. `None` when a selector, action or protocol of it cannot be read: Felix treats such a policy as
-/// missing.
+/// Converts the policy to the model. `None` if a selector, action or protocol is invalid: Felix treats such a
+/// policy as missing.
 pub fn model(policy: &Converted) -> Option<Policy> {
     let Converted { id, spec, .. } = policy;
     let named = |name: &str| spec.types.iter().any(|t| t.eq_ignore_ascii_case(name));
@@ -115,7 +115,7 @@ fn action(text: &str) -> Option<Action> {
         .find(|action| action.as_str().eq_ignore_ascii_case(text))
 }
 
-/// `None` for a name that nobody knows.
+/// Converts a protocol; `None` for an unknown name.
 fn protocol(protocol: &V3Protocol) -> Option<Option<Protocol>> {
     match protocol {
         V3Protocol::Number(number) => Some(Some(Protocol::Number(*number))),

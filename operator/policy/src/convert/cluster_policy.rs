@@ -1,4 +1,4 @@
-//! ClusterNetworkPolicies in Calico's form (libcalico-go `K8sClusterNetworkPolicyToCalico`).
+//! Converts ClusterNetworkPolicies to Calico's form (libcalico-go `K8sClusterNetworkPolicyToCalico`).
 
 use super::Converted;
 use super::kubernetes::{namespaces, pods, with_origins};
@@ -10,7 +10,7 @@ use crate::input::{Port, Protocol};
 use crate::model::{PolicyId, PolicyKind};
 use crate::net;
 
-/// `None` for a policy that Calico skips: of no tier, or without a subject.
+/// Converts the policy. `None` for a policy that Calico skips: without a known tier or without a subject.
 pub fn converted(policy: &ClusterNetworkPolicy) -> Option<Converted> {
     let spec = &policy.spec;
     let tier = match spec.tier.as_str() {
@@ -115,7 +115,7 @@ fn entity(peer: &Peer, is_ingress: bool) -> Option<Entity> {
     is_any.then_some(entity)
 }
 
-/// `None` when a port cannot be one.
+/// Ports by protocol; `None` if a port is invalid.
 fn by_protocol(protocols: &[ProtocolMatch]) -> Option<ByProtocol> {
     let mut all = ByProtocol::default();
     for protocol in protocols {

@@ -1,4 +1,5 @@
-//! Pods and network sets as what selectors select (libcalico-go `PodToWorkloadEndpoints` and the update processors).
+//! Converts pods, network sets and host endpoints to items that selectors select (libcalico-go
+//! `PodToWorkloadEndpoints` and the update processors).
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -12,7 +13,7 @@ use crate::input::{Key, Objects};
 use crate::model::Name;
 use crate::net;
 
-/// A node says so with this label.
+/// Label of a Node with its operating system.
 const OS: &str = "kubernetes.io/os";
 
 /// Something that selectors of rules select.
@@ -21,30 +22,34 @@ pub struct Item {
     labels: BTreeMap<String, String>,
     /// Its IPv4 addresses.
     pub nets: Vec<Ipv4Net>,
-    /// What is set for a pod.
+    /// Set for a pod; `None` for network sets and host endpoints.
     pub pod: Option<Pod>,
 }
 
-/// A pod with an address of Calico's.
+/// A pod with an IPv4 address of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pod {
+    /// Namespace of the pod.
     pub namespace: String,
+    /// Name of the pod.
     pub name: String,
+    /// Name of its node.
     pub node: String,
+    /// Its IPv4 address.
     pub address: Ipv4Addr,
-    /// Names of the profiles it has, in order.
+    /// Names of its profiles, in order of evaluation.
     pub profiles: Arc<[String]>,
-    /// Name, protocol's number and port.
+    /// Name, IANA number of the protocol, and port number of each container port.
     pub ports: Vec<(String, u8, u16)>,
 }
 
 impl Item {
-    /// Value of a label, also of its namespace's and service account's.
+    /// Value of a label, including labels inherited from the namespace and the service account.
     pub fn label(&self, name: &str) -> Option<&str> {
         self.labels.get(name).map(String::as_str)
     }
 
-    /// All labels.
+    /// All labels, including inherited ones.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.labels.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
@@ -77,7 +82,7 @@ pub fn items(objects: &Objects) -> Vec<Item> {
     pods.chain(sets).chain(hosts).collect()
 }
 
-/// The IPv4 networks among texts. All addresses are two halves: IP sets of Linux cannot hold them as one
+/// The IPv4 networks among texts. 0.0.0.0/0 becomes two halves, because IP sets of Linux cannot contain it
 /// (felix/labelindex/named_port_index.go).
 fn networks(texts: &[String]) -> Vec<Ipv4Net> {
     let nets = texts.iter().filter_map(|text| net::parse(text));
@@ -130,7 +135,7 @@ fn of_pod((namespace, name): &Key, pod: &Object, inherited: &Inherited<'_>) -> O
     })
 }
 
-/// Labels that namespaces and service accounts give to what is in them; what has them already keeps its own.
+/// Labels that pods inherit from namespaces and service accounts. An item's own labels take precedence.
 struct Inherited<'a> {
     objects: &'a Objects,
 }
@@ -178,7 +183,7 @@ fn is_finished(pod: &Object) -> bool {
         || matches!(pod.status.phase.as_str(), "Failed" | "Succeeded" | "Completed")
 }
 
-/// IPv4 addresses; `None` when one cannot be read.
+/// IPv4 addresses of a pod; `None` if one is invalid.
 fn addresses(pod: &Object) -> Option<Vec<Ipv4Addr>> {
     let annotation = |name: &str| pod.metadata.annotations.get(name).filter(|text| !text.is_empty());
     let listed = |text: &String| text.split(',').map(str::to_owned).collect();
@@ -223,7 +228,7 @@ fn named_ports(container: &Container) -> Vec<(String, u8, u16)> {
         .collect()
 }
 
-/// IPv4 addresses of Windows nodes by node, in Felix' order.
+/// IPv4 addresses of Windows nodes by node, in Felix's order.
 pub fn local_addresses(objects: &Objects) -> BTreeMap<String, Vec<Ipv4Addr>> {
     let is_windows = |node: &Node| node.metadata.labels.get(OS).is_some_and(|os| os == "windows");
     let windows = objects.nodes.iter().filter(|(_, node)| is_windows(node));

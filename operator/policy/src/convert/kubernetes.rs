@@ -1,4 +1,4 @@
-//! Kubernetes NetworkPolicies in Calico's form (libcalico-go `K8sNetworkPolicyToCalico`).
+//! Converts Kubernetes NetworkPolicies to Calico's form (libcalico-go `K8sNetworkPolicyToCalico`).
 
 use super::Converted;
 use super::ports::ByProtocol;
@@ -9,7 +9,7 @@ use crate::input::{Port, Protocol};
 use crate::model::{Origin, PolicyId, PolicyKind, Tier};
 use crate::net;
 
-/// Where Kubernetes policies stand among Calico's.
+/// Order of Kubernetes policies among Calico's.
 const ORDER: f64 = 1000.0;
 
 /// The policy with its rules split by protocol and peer.
@@ -41,7 +41,7 @@ pub fn converted(kind: PolicyKind, namespace: &str, name: &str, spec: &NetworkPo
     }
 }
 
-/// Rules of Calico, each with where it comes from. A rule that cannot be converted is left out.
+/// Rules of Calico, each with its origin. A rule that cannot be converted is left out.
 pub fn with_origins(rules: impl Iterator<Item = Option<Vec<Rule>>>) -> (Vec<Rule>, Vec<Origin>) {
     let mut all = (Vec::new(), Vec::new());
     for (index, rules) in rules.enumerate() {
@@ -101,7 +101,7 @@ fn rule(protocol: Option<String>, ports: Vec<Port>, peer: Entity, is_ingress: bo
     }
 }
 
-/// `None` when a port cannot be one.
+/// Ports by protocol; `None` if a port is invalid.
 fn by_protocol(ports: &[PolicyPort]) -> Option<ByProtocol> {
     if ports.is_empty() {
         return Some(ByProtocol::any());
@@ -140,14 +140,14 @@ fn entity(peer: &Peer) -> Entity {
     }
 }
 
-/// A selector of pods in Calico's language.
+/// Converts a selector of pods to Calico's language.
 pub fn pods(selector: Option<&LabelSelector>) -> String {
     let of_kubernetes = format!("{ORCHESTRATOR} == 'k8s'");
     let terms = selector.map(terms).unwrap_or_default();
     [vec![of_kubernetes], terms].concat().join(" && ")
 }
 
-/// A selector of namespaces in Calico's language; an empty one is all of them.
+/// Converts a selector of namespaces to Calico's language; an empty one selects all of them.
 pub fn namespaces(selector: &LabelSelector) -> String {
     let terms = terms(selector);
     if terms.is_empty() {

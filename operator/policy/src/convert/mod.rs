@@ -1,4 +1,4 @@
-//! From users' objects to the model, as libcalico-go's converters and update processors do it.
+//! Converts users' objects to the model, as libcalico-go's converters and update processors do.
 
 mod calico;
 mod cluster_policy;
@@ -16,18 +16,21 @@ use crate::input::Objects;
 use crate::input::calico as v3;
 use crate::model::{Origin, PolicyId, PolicyKind};
 
-/// A policy in the form of `projectcalico.org/v3`, and where its rules come from.
+/// A policy in the form of `projectcalico.org/v3`, with the origins of its rules.
 #[derive(Clone, Debug)]
 pub struct Converted {
+    /// Kind, namespace and name.
     pub id: PolicyId,
+    /// The spec.
     pub spec: v3::PolicySpec,
     /// Origins of the rules of ingress and of egress.
     pub origins: [Vec<Origin>; 2],
-    /// Whether Calico's validation sees it: not what Kubernetes validates.
+    /// Whether Calico validates the policy. False for kinds that Kubernetes validates.
     pub validated: bool,
 }
 
-/// Every policy of the objects in Calico's form, in no order. Staged policies that stage a deletion are left out.
+/// Every policy of the objects in Calico's form, in no particular order. Staged policies that stage a
+/// deletion are left out.
 pub fn policies(objects: &Objects) -> Vec<Converted> {
     let kubernetes = objects
         .network_policies

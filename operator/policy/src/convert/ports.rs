@@ -1,20 +1,20 @@
-//! Ports of a rule by protocol: one rule of Calico's API has one protocol.
+//! Groups the ports of a rule by protocol: a rule of Calico's API has one protocol.
 
 use std::collections::BTreeMap;
 
 use crate::input::Port;
 
-/// Ports by protocol. An absent protocol stands for every packet; no ports stand for every port.
+/// Ports by protocol. Without a protocol, every packet matches; without ports, every port.
 #[derive(Default)]
 pub struct ByProtocol(BTreeMap<String, Option<Vec<Port>>>);
 
 impl ByProtocol {
-    /// Every packet.
+    /// Matches every packet.
     pub fn any() -> Self {
         Self([(String::new(), None)].into())
     }
 
-    /// Adds ports of a protocol; `None` adds all of them.
+    /// Adds a port of a protocol; `None` adds all ports.
     pub fn add(&mut self, protocol: &str, port: Option<Port>) {
         let ports = self
             .0
@@ -30,7 +30,7 @@ impl ByProtocol {
         }
     }
 
-    /// By protocol's name (`None`: any), with ports joined where they touch.
+    /// Ports by name of the protocol (`None`: any), with adjacent ranges merged.
     pub fn simplified(self) -> impl Iterator<Item = (Option<String>, Vec<Port>)> {
         self.0.into_iter().map(|(protocol, ports)| {
             let protocol = Some(protocol).filter(|p| !p.is_empty());
@@ -39,7 +39,8 @@ impl ByProtocol {
     }
 }
 
-/// The fewest ranges that have the same ports; names come first. As written where there is nothing to join.
+/// The smallest number of ranges with the same ports; names come first. Unchanged if there is nothing to
+/// merge.
 fn simplified(ports: Vec<Port>) -> Vec<Port> {
     let mut ranges: Vec<(u16, u16)> = ports
         .iter()

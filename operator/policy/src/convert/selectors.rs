@@ -1,22 +1,22 @@
-//! Selectors of policies and rules, folded into one selector of endpoints each.
+//! Combines the selectors of a policy, or of one side of a rule, into one selector of endpoints.
 
 use crate::input::calico::{Entity, PolicySpec, ServiceAccountMatch};
 use crate::selector::Selector;
 
-/// Label of a pod or network set: its namespace.
+/// Label of a pod or network set with the name of its namespace.
 pub const NAMESPACE: &str = "projectcalico.org/namespace";
-/// Label of a pod: its service account.
+/// Label of a pod with the name of its service account.
 pub const SERVICE_ACCOUNT: &str = "projectcalico.org/serviceaccount";
-/// Label of a pod: who made it.
+/// Label of a pod with the orchestrator that created it.
 pub const ORCHESTRATOR: &str = "projectcalico.org/orchestrator";
-/// In front of a namespace's labels at its pods.
+/// Prefix of the labels that a pod inherits from its namespace.
 pub const OF_NAMESPACE: &str = "pcns.";
-/// In front of a service account's labels at its pods.
+/// Prefix of the labels that a pod inherits from its service account.
 pub const OF_SERVICE_ACCOUNT: &str = "pcsa.";
-/// Label of a namespace or service account: its name.
+/// Label of a namespace or service account with its name.
 pub const NAME: &str = "projectcalico.org/name";
 
-/// `Some(None)` for an empty text, `None` for one that cannot be read.
+/// Parses a selector: `Some(None)` for an empty text, `None` for an invalid one.
 pub fn optional(text: &str) -> Option<Option<Selector>> {
     if text.is_empty() {
         return Some(None);
@@ -24,7 +24,7 @@ pub fn optional(text: &str) -> Option<Option<Selector>> {
     Selector::parse(text).map(Some)
 }
 
-/// Which endpoints a policy is about.
+/// The selector of the endpoints that a policy applies to; `None` if a selector is invalid.
 pub fn policy_selector(spec: &PolicySpec, namespace: &str) -> Option<Selector> {
     let mut selector = optional(&spec.selector)?;
     if !namespace.is_empty() {
@@ -42,7 +42,8 @@ pub fn policy_selector(spec: &PolicySpec, namespace: &str) -> Option<Selector> {
     Some(selector.unwrap_or_else(Selector::all))
 }
 
-/// Which endpoints one side of a rule means; `Some(None)` where it is not about endpoints.
+/// The selector of the endpoints that one side of a rule matches; `Some(None)` if it does not select
+/// endpoints, `None` if a selector is invalid.
 pub fn peer(entity: &Entity, namespace: &str) -> Option<Option<Selector>> {
     let accounts = entity
         .service_accounts
@@ -57,7 +58,7 @@ pub fn peer(entity: &Entity, namespace: &str) -> Option<Option<Selector>> {
     let of_namespace = if named_namespaces {
         let parsed = Selector::parse(&entity.namespace_selector)?.prefixed(OF_NAMESPACE);
         let any = Selector::has(NAMESPACE);
-        // `global()` means what is in no namespace.
+        // `global()` selects what is in no namespace.
         Some(parsed.with_all_as(&any, Some(&any.clone().negated())))
     } else if namespace.is_empty() {
         None

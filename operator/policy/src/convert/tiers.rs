@@ -12,14 +12,15 @@ pub const ADMIN: &str = "kube-admin";
 /// Tier of ClusterNetworkPolicies of tier `Baseline`.
 pub const BASELINE: &str = "kube-baseline";
 
-/// Orders of the tiers that Calico makes (projectcalico/api `pkg/apis/projectcalico/v3/tier.go`).
+/// Name, order and default action of the tiers that Calico creates (projectcalico/api
+/// `pkg/apis/projectcalico/v3/tier.go`).
 const BUILT_IN: [(&str, f64, &str); 3] = [
     (Tier::DEFAULT, 1_000_000.0, "Deny"),
     (ADMIN, 1_000.0, "Pass"),
     (BASELINE, 10_000_000.0, "Pass"),
 ];
 
-/// Built-in tiers, those of the objects, and last those that policies name but nobody made.
+/// Built-in tiers and those of the objects; last, tiers that policies name but that do not exist.
 pub fn tiers<'a>(objects: &Objects, release: Release, named: impl Iterator<Item = &'a str>) -> Vec<Tier> {
     let mut tiers: BTreeMap<String, Tier> = BUILT_IN
         .iter()
@@ -37,7 +38,7 @@ pub fn tiers<'a>(objects: &Objects, release: Release, named: impl Iterator<Item 
             let tier = Tier {
                 name: name.clone(),
                 order: tier.spec.order,
-                // Whatever is not Pass denies.
+                // Every value other than Pass denies.
                 default_action: match tier.spec.default_action.as_str() {
                     "Pass" => "Pass".to_owned(),
                     _ => "Deny".to_owned(),

@@ -1,4 +1,4 @@
-//! One ACL, as HNS gets it.
+//! An ACL of HNS.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use ipnet::Ipv4Net;
 use crate::model::Direction;
 use crate::net::Spans;
 
-/// HNS' number for any protocol.
+/// Number that HNS uses for any protocol.
 pub const ANY_PROTOCOL: u16 = 256;
 
-/// What an ACL does. `Pass` is Felix' own and reaches HNS as what comes of it.
+/// Action of an ACL. `Pass` exists only inside Felix; the flattener replaces it before HNS gets the ACLs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AclAction {
     Allow,
@@ -22,25 +22,25 @@ pub enum AclAction {
 /// Where HNS applies an ACL.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum RuleType {
-    /// At the pod's port of the virtual switch.
+    /// At the port of the pod on the virtual switch.
     Switch,
-    /// In the firewall of the host: only lets traffic through.
+    /// In the firewall of the host, where it only allows traffic.
     Host,
 }
 
-/// Addresses that an ACL matches. `None` is any.
+/// Addresses that an ACL matches; `None` matches any address.
 pub type Addresses = Option<Arc<AddressList>>;
 
 /// A list of addresses.
 #[derive(Debug, PartialEq)]
 pub struct AddressList {
-    /// In order.
+    /// Sorted networks.
     pub nets: Vec<Ipv4Net>,
-    /// The same.
+    /// The same addresses as ranges.
     pub spans: Spans,
-    /// Written without a prefix length: members of a service's set.
+    /// Whether addresses are written without a prefix length: members of a service's set.
     pub are_bare: bool,
-    /// Part of a longer list: which members are here is chance.
+    /// Whether this is a part of a longer list. The members of a part are random.
     pub is_chunk: bool,
 }
 
@@ -55,7 +55,7 @@ impl AddressList {
         }
     }
 
-    /// As Felix writes them.
+    /// The addresses as Felix writes them.
     pub fn texts(&self) -> impl Iterator<Item = String> + '_ {
         self.nets.iter().map(|net| match self.are_bare {
             true => net.addr().to_string(),
@@ -64,10 +64,10 @@ impl AddressList {
     }
 }
 
-/// Ranges of ports that an ACL matches, as written. None is any.
+/// Ranges of ports that an ACL matches, as written. An empty list matches any port.
 pub type Ports = Arc<[(u16, u16)]>;
 
-/// One ACL.
+/// An ACL.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acl {
     pub direction: Direction,
@@ -78,9 +78,9 @@ pub struct Acl {
     pub local_ports: Ports,
     pub remote_ports: Ports,
     pub rule_type: RuleType,
-    /// Lower wins.
+    /// The ACL with the lowest number is evaluated first.
     pub priority: u16,
-    /// Policy set; absent at the end of a tier.
+    /// Name of the policy set; `None` at the end of a tier.
     pub from: Option<Arc<str>>,
 }
 
@@ -101,7 +101,7 @@ impl Acl {
         }
     }
 
-    /// Whether HNS would take a packet for one that the ACL is about. A port is absent where the protocol has none.
+    /// Whether the ACL matches a packet in HNS. A port is `None` if the protocol has no ports.
     pub fn matches(
         &self,
         protocol: u8,

@@ -1,4 +1,4 @@
-//! The ACLs of an endpoint (`endpoint_mgr.go`).
+//! Computes the ACLs of an endpoint (`endpoint_mgr.go`).
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -11,7 +11,7 @@ use crate::cluster::{Class, Cluster};
 use crate::model::{Direction, Policy, PolicyId, Tier};
 use crate::net;
 
-/// Felix' process ends with it.
+/// A panic that ends the process of Felix.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Panic {
     /// Policy set of the Pass.
@@ -21,31 +21,31 @@ pub struct Panic {
 }
 
 impl Panic {
-    /// What it says.
+    /// Text of the panic.
     pub const TEXT: &'static str = "bitset said no end of range";
 }
 
-/// What Felix logs where a staged policy stands among the others.
+/// Felix logs this text if a staged policy is among the policies of an endpoint.
 pub const MISSING_POLICY_SET: &str = "error: Unable to find Policy set, replacing with a deny rule";
 
-/// Priority of the rule that lets the node reach its pods.
+/// Priority of the ACL that allows the node to reach its pods.
 const NODE_PRIORITY: u16 = 900;
 /// Priority of the first rule of a policy.
 const FIRST_PRIORITY: u16 = 1000;
-/// Priorities that Felix gives end here.
+/// The last priority that Felix assigns.
 const LAST_PRIORITY: u16 = 65000;
 
-/// ACLs of all endpoints of a class, but for the one that lets the node in.
+/// ACLs of all endpoints of a class, without the ACL that allows traffic from the node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Acls {
     pub ingress: Vec<Acl>,
     pub egress: Vec<Acl>,
-    /// Whether a policy set was missing.
+    /// Whether Felix did not find a policy set.
     pub misses_policy_set: bool,
 }
 
 impl Acls {
-    /// Those of a direction, in order.
+    /// The ACLs of a direction, in order of priority.
     pub fn of(&self, direction: Direction) -> &[Acl] {
         match direction {
             Direction::Ingress => &self.ingress,
@@ -54,10 +54,10 @@ impl Acls {
     }
 }
 
-/// ACLs of policies that were made already.
+/// Cache of the ACLs of policies.
 pub type PolicySets = HashMap<(PolicyId, Direction), Arc<[Acl]>>;
 
-/// The ACLs of the endpoints of a class.
+/// Computes the ACLs of the endpoints of a class.
 pub fn of_class(cluster: &Cluster, class: &Class, sets: &mut PolicySets) -> Result<Acls, Panic> {
     let (ingress, misses_in) = of_direction(cluster, class, Direction::Ingress, sets)?;
     let (egress, misses_out) = of_direction(cluster, class, Direction::Egress, sets)?;
@@ -68,7 +68,7 @@ pub fn of_class(cluster: &Cluster, class: &Class, sets: &mut PolicySets) -> Resu
     })
 }
 
-/// The ACL that lets a node reach its pods; none for a node without an address.
+/// The ACL that allows a node to reach its pods; `None` for a node without an address.
 pub fn allow_from_node(addresses: &[Ipv4Addr]) -> Option<Acl> {
     if addresses.is_empty() {
         return None;
@@ -96,7 +96,7 @@ fn of_direction(
         misses |= misses_one;
         tiers.push(acls);
     }
-    // There is no way from the default tier to the profiles.
+    // Packets at the end of the default tier do not continue to the profiles.
     if !is_default {
         tiers.push(of_profiles(cluster, class, direction));
     }
@@ -112,7 +112,8 @@ fn of_direction(
     Ok((acls, misses))
 }
 
-/// ACLs of a tier's policies, and whether one has none: Felix takes no staged policy, but looks for it.
+/// ACLs of a tier's policies, and whether a policy set is missing: Felix does not program staged policies,
+/// but looks for their sets.
 fn of_tier(
     cluster: &Cluster,
     tier: &Tier,
@@ -167,8 +168,8 @@ fn of_profiles(cluster: &Cluster, class: &Class, direction: Direction) -> Vec<Ac
     acls
 }
 
-/// One priority each, or where there are more ACLs than priorities, one a run of the same action. A list of one keeps
-/// the priority that it had at the end of its tier.
+/// Assigns a priority to each ACL, or one to each run of ACLs with the same action if there are more ACLs
+/// than priorities. A single ACL keeps the priority that it had at the end of its tier.
 fn numbered(mut acls: Vec<Acl>) -> Vec<Acl> {
     if let [only] = acls.as_mut_slice() {
         only.priority = FIRST_PRIORITY + 1;
@@ -187,7 +188,7 @@ fn numbered(mut acls: Vec<Acl>) -> Vec<Acl> {
     acls
 }
 
-/// One priority a run of the same action, and one for the end.
+/// Assigns one priority to each run of ACLs with the same action, and one to the end.
 fn with_shared_priorities(mut acls: Vec<Acl>) -> Vec<Acl> {
     let mut priority = FIRST_PRIORITY;
     let end = acls.len().saturating_sub(1);

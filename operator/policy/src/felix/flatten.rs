@@ -1,5 +1,5 @@
-//! Tiers to one list of ACLs (`flattener.go`), with its defects: HNS knows no `Pass`, so a Pass is combined with each
-//! ACL of the next tier.
+//! Combines tiers into one list of ACLs (`flattener.go`, with its defects). HNS has no `Pass`, so Felix
+//! combines a Pass with each ACL of the next tier.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::acl::{ANY_PROTOCOL, Acl, AclAction, AddressList, Addresses, Ports};
 use super::endpoint::Panic;
 use crate::net;
 
-/// One list that does what the tiers do. Each tier ends with an ACL for everything.
+/// One list of ACLs with the effect of the tiers. Each tier must end with an ACL that matches everything.
 pub fn flattened(mut tiers: Vec<Vec<Acl>>) -> Result<Vec<Acl>, Panic> {
     for acl in tiers.last_mut().into_iter().flatten() {
         if acl.action == AclAction::Pass {
@@ -39,7 +39,7 @@ fn joined(first: Vec<Acl>, next: &[Acl]) -> Result<Vec<Acl>, Panic> {
     Ok(acls)
 }
 
-/// `then` for what matches both. `None` where nothing does.
+/// `then`, restricted to packets that match both ACLs. `None` if no packet does.
 fn both(pass: &Acl, then: &Acl) -> Result<Option<Acl>, Panic> {
     let protocol = match (pass.protocol, then.protocol) {
         (ANY_PROTOCOL, protocol) | (protocol, ANY_PROTOCOL) => protocol,
@@ -67,7 +67,7 @@ fn panic(pass: &Acl, then: &Acl) -> Panic {
     }
 }
 
-/// Felix' set of ports ends with a port that is in both lists.
+/// Felix's set of ports ends with a port that is in both lists.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct NoEnd;
 
@@ -80,12 +80,14 @@ fn common(a: &Addresses, b: &Addresses) -> Option<Addresses> {
     (!nets.is_empty()).then(|| Some(Arc::new(AddressList::new(nets, is_chunk))))
 }
 
-/// Bits that Felix' set of ports has at least: it is made with the length `2 ^ 16 + 1`, which is 19 in Go.
+/// Minimum number of bits of Felix's set of ports: Felix creates it with the length `2 ^ 16 + 1`, which is 19
+/// in Go.
 const FEWEST_BITS: u32 = 19;
 
-/// Ports in both lists. Felix holds them in a bit set that is as long as the highest port needs; where both lists end
-/// there, it finds no clear bit after the last range and panics. Where they have no port in common it should drop the
-/// rule, but looks at the length of the set instead of its bits: no ports are left, which means all of them.
+/// Ports in both lists. Felix uses a bit set of the length of the highest port. If both lists end with that
+/// port, Felix finds no clear bit after the last range and panics. If the lists have no port in common, Felix
+/// should drop the rule, but it checks the length of the set instead of its bits: the result has no ports,
+/// which matches all ports.
 fn common_ports(a: &Ports, b: &Ports) -> Result<Ports, NoEnd> {
     if a.is_empty() || b.is_empty() {
         return Ok(if a.is_empty() { b.clone() } else { a.clone() });

@@ -1,4 +1,5 @@
-//! The ACLs that Felix' Windows dataplane gives to HNS (felix/dataplane/windows of projectcalico/calico).
+//! Computes the ACLs that Felix's Windows dataplane programs in HNS (felix/dataplane/windows of
+//! projectcalico/calico).
 
 mod acl;
 mod endpoint;

@@ -1,4 +1,5 @@
-//! One rule to ACLs (`policysets.go`): what Windows cannot do makes Felix skip the whole rule.
+//! Converts a rule to ACLs (`policysets.go`). Felix skips the whole rule if Windows does not support a part
+//! of it.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -12,21 +13,21 @@ use crate::net;
 use crate::release::Release;
 use crate::sets::{Sets, felix_selector};
 
-/// Most addresses or ports in one ACL.
+/// Maximum number of addresses or ports in one ACL.
 const CHUNK: usize = 4000;
 
 /// Why a rule has no ACL.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Lost {
-    /// Felix does not support it on Windows.
+    /// Felix does not support the rule on Windows.
     Skipped(Reason),
-    /// Only for IPv6, or its selector and its networks do not meet.
+    /// The rule is only for IPv6, or its selector and its networks have no address in common.
     NoOp,
-    /// A selector or service has no IPv4 member now. With what Felix calls the set.
+    /// A selector or service currently has no IPv4 member. Contains Felix's log text.
     EmptySet(&'static str),
 }
 
-/// What Felix does not support on Windows.
+/// A match or action that Felix does not support on Windows.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Reason {
     IpVersion,
@@ -38,7 +39,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// One word.
+    /// Code of the reason in the output.
     pub const fn code(self) -> &'static str {
         match self {
             Self::IpVersion => "ip-version",
@@ -50,7 +51,7 @@ impl Reason {
         }
     }
 
-    /// What Felix logs.
+    /// Text that Felix logs.
     pub const fn log(self) -> &'static str {
         match self {
             Self::IpVersion => "Skipping rule because it is for an unsupported IP version.",
@@ -101,7 +102,7 @@ pub fn of_rule(rule: &Rule, direction: Direction, sets: &Sets, release: Release)
     Ok(chunked(&acl, local, remote))
 }
 
-/// In the order that Felix looks.
+/// The first unsupported match, in the order of Felix's checks.
 fn unsupported(rule: &Rule) -> Option<Reason> {
     if rule.version().is_some_and(|version| version != 4) {
         return Some(Reason::IpVersion);
@@ -140,7 +141,7 @@ fn action(action: Action, release: Release) -> Result<AclAction, Reason> {
     }
 }
 
-/// One ACL a protocol and port of a service's endpoints. All other matches of the rule are ignored.
+/// One ACL per protocol and port of a service's endpoints. Felix ignores all other matches of the rule.
 fn of_service(acl: &Acl, destination: &Side, sets: &Sets) -> Result<Vec<Acl>, Lost> {
     let sockets = destination.service.iter().flat_map(|s| sets.service_sockets(s));
     let mut by_port: BTreeMap<(u8, u16), Vec<Ipv4Addr>> = BTreeMap::new();
@@ -165,7 +166,7 @@ fn of_service(acl: &Acl, destination: &Side, sets: &Sets) -> Result<Vec<Acl>, Lo
     Ok(by_port.into_iter().map(of_port).collect())
 }
 
-/// Networks of one side, and members of its sets; where it has both, what they have in common.
+/// Networks of one side, or members of its sets; if it has both, the addresses in common.
 fn addresses(side: &Side, sets: &Sets, missing: &'static str) -> Result<Vec<Ipv4Net>, Lost> {
     let nets = version_4(&side.nets);
     let mut members: Option<Vec<Ipv4Net>> = None;
@@ -174,7 +175,8 @@ fn addresses(side: &Side, sets: &Sets, missing: &'static str) -> Result<Vec<Ipv4
     }
     if let Some(service) = &side.service {
         let of_service = &sets.service(service).nets;
-        // Felix joins sets, where a rule means what they have in common; Calico's API refuses both in one rule.
+        // Felix combines both sets, although the rule means their common members; Calico's API refuses both
+        // in one rule.
         members.get_or_insert_default().extend(of_service);
         if of_service.is_empty() {
             return Err(Lost::EmptySet(missing));
@@ -196,7 +198,7 @@ fn addresses(side: &Side, sets: &Sets, missing: &'static str) -> Result<Vec<Ipv4
     Ok(both)
 }
 
-/// One ACL a chunk of local addresses, local ports, remote addresses and remote ports.
+/// One ACL per combination of chunks of local addresses, local ports, remote addresses and remote ports.
 fn chunked(
     acl: &Acl,
     local: (Vec<Ipv4Net>, &Vec<(u16, u16)>),

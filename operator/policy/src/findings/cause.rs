@@ -1,4 +1,5 @@
-//! Why a packet is treated otherwise: the first rule on its way that Windows does not take as it is written.
+//! Finds why the result of a packet differs: the first rule on its path that Windows does not apply as
+//! written.
 
 use super::table::Code;
 use crate::cluster::Endpoint;
@@ -9,25 +10,28 @@ use crate::meaning::Flow;
 use crate::model::{Action, Direction, Policy, PolicyId, Rule, Tier};
 use crate::packet::Packet;
 
-/// A rule that Windows does not take as it is written.
+/// A rule, or a policy, that Windows does not apply as written.
 #[derive(Clone, Copy)]
 pub struct Cause<'a> {
+    /// Kind of the finding.
     pub code: Code,
+    /// The policy.
     pub policy: &'a Policy,
+    /// Direction of the packets.
     pub direction: Direction,
-    /// Absent where it is the policy as a whole.
+    /// `None` if the cause is the policy as a whole.
     pub rule: Option<&'a Rule>,
 }
 
 impl Cause<'_> {
-    /// What makes it one cause for many packets.
+    /// Identifies the cause: packets with the same key have the same cause.
     pub fn key(&self) -> (Code, PolicyId, Direction, usize) {
         let index = self.rule.map_or(0, |rule| rule.origin.index);
         (self.code, self.policy.id.clone(), self.direction, index)
     }
 }
 
-/// Why Windows treats a packet otherwise; `None` where nothing of the pod's policies is involved.
+/// The cause of the different result of a packet; `None` if no policy of the pod is involved.
 pub fn of<'a>(
     evaluation: &'a Evaluation,
     endpoint: &Endpoint,
@@ -81,7 +85,8 @@ pub fn of<'a>(
     ports_of_pass.or(last)
 }
 
-/// Log decides nothing, and what is for IPv6 is not about packets of the sample.
+/// The code of a lost rule. `None` for Log, which decides nothing, and for rules for IPv6, because the sample
+/// has only IPv4 packets.
 const fn lost(reason: Reason) -> Option<Code> {
     match reason {
         Reason::NegativeMatch => Some(Code::NegativeMatch),

@@ -1,4 +1,4 @@
-//! What is worth knowing without a packet that shows it.
+//! Findings that have no example packet.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +8,17 @@ use crate::evaluate::Evaluation;
 use crate::felix::{self, Acl, Addresses};
 use crate::model::{Direction, Policy, Rule};
 
-/// Combinations of addresses and ports of one rule that are many.
+/// Number of combinations of addresses and ports of one rule from which it is a warning.
 const MANY: usize = 10_000;
 
-/// Everything but what Calico refuses.
+/// All findings except those of refused objects.
 pub fn all(evaluation: &Evaluation) -> Vec<Finding> {
     let mut findings = panics(evaluation);
     findings.extend(edits(evaluation));
     findings.extend(many_addresses(evaluation));
     let cluster = &evaluation.cluster;
     findings.extend(cluster.host_endpoints.iter().map(|name| {
-        let message = "is of a Windows node, where policies are enforced at pods only";
+        let message = "is of a Windows node, where Felix enforces policies at pods only";
         finding(
             Code::HostEndpoint,
             Severity::Warning,
@@ -41,7 +41,7 @@ pub fn all(evaluation: &Evaluation) -> Vec<Finding> {
     findings
 }
 
-/// Objects that Calico refuses, in the cluster that has them stored.
+/// Findings of objects that Calico refuses. `stored` is the evaluation with these objects stored.
 pub fn of_refused(stored: &Evaluation) -> Vec<Finding> {
     let opens = stored.endpoints().any(|(position, _)| {
         matches!(
@@ -55,9 +55,9 @@ pub fn of_refused(stored: &Evaluation) -> Vec<Finding> {
             let policy = refusal.policy.as_ref();
             let is_missing = policy.is_some_and(|id| stored.cluster.missing.contains(id));
             let then = if is_missing {
-                "if it is stored all the same, Felix treats it as missing and its pods are without it"
+                "if it is stored nevertheless, Felix treats it as missing and does not apply it to its pods"
             } else {
-                "if it is stored all the same, Felix takes it without the part it cannot use"
+                "if it is stored nevertheless, Felix uses it without the invalid part"
             };
             let severity = if is_missing || opens {
                 Severity::Error
@@ -100,7 +100,7 @@ fn panics(evaluation: &Evaluation) -> Vec<Finding> {
             found.map_or_else(|| set.to_owned(), ToString::to_string)
         };
         let message = format!(
-            "its Pass and {} have lists of ports that end with the same port: Felix panics, and every pod of the node is without policies",
+            "its Pass and {} have lists of ports that end with the same port: Felix panics, and no pod of the node has its policies",
             of_policy(next)
         );
         let mut finding = finding(Code::FelixPanics, Severity::Error, of_policy(pass), message);
@@ -110,7 +110,7 @@ fn panics(evaluation: &Evaluation) -> Vec<Finding> {
     findings.collect()
 }
 
-/// Edits that will not reach pods that run.
+/// Findings about edits that do not reach running pods.
 fn edits(evaluation: &Evaluation) -> Vec<Finding> {
     let cluster = &evaluation.cluster;
     let mut findings = Vec::new();
@@ -135,7 +135,7 @@ fn edits(evaluation: &Evaluation) -> Vec<Finding> {
             .any(|d| policy.governs(d) && names_members(policy, d))
         {
             let message = format!(
-                "is in tier {}, behind another tier of its pods: pods that join its selectors later do not reach running pods",
+                "is in tier {}, after another tier of its pods: pods that match its selectors later are not added to the ACLs of running pods",
                 policy.tier
             );
             let object = policy.id.to_string();

@@ -1,10 +1,10 @@
-//! Every code, as documentation has it.
+//! The table of all codes, from which docs/findings.md is generated.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// What a finding is about. A code is stable: one that falls away is never given again.
+/// Kinds of findings. Codes are stable: a removed code is never used again.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Code {
     /// A rule with a negative match.
@@ -13,29 +13,29 @@ pub enum Code {
     NamedPort,
     /// A rule with an ICMP type.
     IcmpType,
-    /// A rule with a match of HTTP requests.
+    /// A rule that matches HTTP requests.
     HttpIgnored,
-    /// A rule with a service and other matches.
+    /// A rule with a service and other matches, which Felix ignores.
     ServiceAlone,
-    /// A Pass in the last tier.
+    /// A Pass rule in the last tier.
     PassInLastTier,
-    /// A Pass in a release without tiers.
+    /// A Pass rule in a release without tiers.
     PassUnsupported,
-    /// A Pass with ports, and other ports in the next tier.
+    /// A Pass rule with ports, and other ports in the next tier.
     PassOpensPorts,
-    /// A Pass with ports, and the same last port in the next tier.
+    /// A Pass rule with ports, and the same last port in the next tier.
     FelixPanics,
     /// A staged policy.
     Staged,
-    /// Edits of rules while pods run.
+    /// Edits of rules, which do not reach running pods.
     RuleEdits,
-    /// Members that join a selector of a later tier.
+    /// New members of a selector in a later tier, which do not reach running pods.
     LaterTierMembers,
     /// A rule with many addresses and ports.
     ManyAddresses,
     /// A HostEndpoint of a Windows node.
     HostEndpoint,
-    /// A policy for host endpoints that selects pods.
+    /// A policy with doNotTrack or preDNAT that selects pods.
     NotForPods,
     /// An object that Calico's validation refuses.
     Refused,
@@ -50,11 +50,11 @@ pub enum Code {
 pub struct Entry {
     /// `WN2` and three digits.
     pub code: &'static str,
-    /// In a few words.
+    /// The finding in a few words.
     pub title: &'static str,
-    /// What happens on Windows.
+    /// The effect on Windows.
     pub what: &'static str,
-    /// Which effect makes it how grave.
+    /// Severities, with the effect that each depends on.
     pub severity: &'static str,
     /// Releases of Calico that do it.
     pub releases: &'static str,
@@ -64,7 +64,7 @@ pub struct Entry {
     pub source: &'static str,
 }
 
-const BY_EFFECT: &str = "Error where something is open that should be closed or a pod is cut off, Warning where something is closed that should be open, silent without an effect";
+const BY_EFFECT: &str = "Error if traffic that should be denied is allowed, or if a pod has no traffic in a direction; Warning if traffic that should be allowed is denied; not reported without an effect";
 const POLICY_SETS: &str = "projectcalico/calico felix/dataplane/windows/policysets/policysets.go";
 const FLATTENER: &str = "projectcalico/calico felix/dataplane/windows/flattener.go";
 const ENDPOINTS: &str = "projectcalico/calico felix/dataplane/windows/endpoint_mgr.go";
@@ -92,13 +92,13 @@ impl Code {
         Self::Unexplained,
     ];
 
-    /// What the documentation says.
+    /// The row of the table.
     pub const fn entry(self) -> Entry {
         match self {
             Self::NegativeMatch => Entry {
                 code: "WN2001",
                 title: "A rule with a negative match is skipped",
-                what: "Felix skips the whole rule: `ipBlock.except`, `notNets`, `notPorts`, `notProtocol`, `notICMP`, and `notSelector` alone in a GlobalNetworkPolicy. What it allows is lost too; a Deny is lost to the rules behind it.",
+                what: "Felix skips the whole rule: `ipBlock.except`, `notNets`, `notPorts`, `notProtocol`, `notICMP`, and `notSelector` alone in a GlobalNetworkPolicy. Traffic that it allows is then denied, unless another rule allows it; traffic that it denies is decided by the rules after it.",
                 severity: BY_EFFECT,
                 releases: "all",
                 mend: "write what is meant without negation: list the networks and ports around the exception, put a Deny of the exception in front of an Allow, or use a selector such as `!has(label)`",
@@ -107,7 +107,7 @@ impl Code {
             Self::NamedPort => Entry {
                 code: "WN2002",
                 title: "A rule with a named port is skipped",
-                what: "Felix skips the whole rule, with the numbers in the same list of ports. Of a Kubernetes rule, the protocol that has the name is lost.",
+                what: "Felix skips the whole rule, including the port numbers in the same list. In a Kubernetes policy, Felix skips the part of the rule for the protocol of the named port.",
                 severity: BY_EFFECT,
                 releases: "all",
                 mend: "write the number of the port",
@@ -125,7 +125,7 @@ impl Code {
             Self::HttpIgnored => Entry {
                 code: "WN2004",
                 title: "A match of HTTP requests is ignored",
-                what: "Felix takes the rule without its `http`: every packet of the rest of the match is allowed.",
+                what: "Felix ignores `http` in the rule: it allows every packet that the other matches of the rule match.",
                 severity: BY_EFFECT,
                 releases: "all",
                 mend: "keep such policies off Windows pods with their selector, and check requests in a proxy",
@@ -133,8 +133,8 @@ impl Code {
             },
             Self::ServiceAlone => Entry {
                 code: "WN2005",
-                title: "Beside a service, nothing else of a rule matches",
-                what: "Felix makes ACLs of the endpoints and ports of `destination.services` alone; protocol, source and other matches of the rule are ignored.",
+                title: "A rule with a service ignores its other matches",
+                what: "Felix makes ACLs only of the endpoints and ports of `destination.services`, and ignores protocol, source and other matches of the rule.",
                 severity: BY_EFFECT,
                 releases: "all",
                 mend: "take the other matches out of the rule, and select the pods with the policy's own selector",
@@ -143,7 +143,7 @@ impl Code {
             Self::PassInLastTier => Entry {
                 code: "WN2006",
                 title: "Pass in the last tier blocks",
-                what: "There is no tier behind it, and Felix makes it a Block, where elsewhere the packet goes on to the profiles of its pod, which allow it.",
+                what: "No tier follows, and Felix turns the Pass into a Block. On Linux the packet continues to the profiles of its pod, which allow it.",
                 severity: BY_EFFECT,
                 releases: "v3.29 and later",
                 mend: "write Allow for what may pass",
@@ -160,8 +160,8 @@ impl Code {
             },
             Self::PassOpensPorts => Entry {
                 code: "WN2008",
-                title: "Pass with ports makes a rule of the next tier be for all ports",
-                what: "Felix combines a Pass with each rule of the next tier. Where both have ports and none in common, the combined rule has no ports at all: an Allow opens every port, a Deny closes every port.",
+                title: "Pass with ports makes a rule of the next tier match all ports",
+                what: "Felix combines a Pass with each rule of the next tier. If both have ports but none in common, the combined rule has no ports and matches all of them: an Allow opens every port, a Deny closes every port.",
                 severity: BY_EFFECT,
                 releases: "v3.29 and later",
                 mend: "take the ports out of the Pass, or give the rule of the next tier at least one of the Pass's ports that is not the highest of either",
@@ -170,7 +170,7 @@ impl Code {
             Self::FelixPanics => Entry {
                 code: "WN2009",
                 title: "Felix panics on a Pass with ports",
-                what: "Where a Pass and a rule of the next tier have lists of ports that end with the same port, from 18 on, Felix panics. Every pod of the node is left without its policies, and after each restart it panics again.",
+                what: "Felix panics if a Pass and a rule of the next tier have lists of ports that end with the same port, 18 or higher. No pod of the node then has its policies, and Felix panics again after each restart.",
                 severity: "Error",
                 releases: "v3.29 and later",
                 mend: "take the ports out of the Pass, or make one of the lists end with another port",
@@ -178,8 +178,8 @@ impl Code {
             },
             Self::Staged => Entry {
                 code: "WN2010",
-                title: "A staged policy drops what is behind it",
-                what: "Felix looks for the staged policy's rules, has none, and leaves out every policy behind it in its tier; alone in its tier it closes the pod. Elsewhere staged policies do nothing.",
+                title: "A staged policy disables the policies after it",
+                what: "Felix looks for the rules of the staged policy, finds none, and ignores every later policy of its tier. If the staged policy is alone in its tier, the pod has no traffic. On Linux staged policies have no effect.",
                 severity: BY_EFFECT,
                 releases: "v3.30 and later",
                 mend: "keep staged policies off Windows pods with their selector, or delete them",
@@ -188,7 +188,7 @@ impl Code {
             Self::RuleEdits => Entry {
                 code: "WN2011",
                 title: "Edits of rules do not reach running pods",
-                what: "Felix looks for the pods of an edited policy under a name without its kind and finds none: running pods keep the old ports, networks and actions until something else touches them or Felix restarts.",
+                what: "Felix searches the pods of an edited policy by a name without the kind and finds none: running pods keep the old ports, networks and actions until something else updates them or Felix restarts.",
                 severity: "Error",
                 releases: "v3.32.0 and later",
                 mend: "after an edit change the policy's `order` too, which does reach pods, or restart the calico-node-windows pods",
@@ -197,7 +197,7 @@ impl Code {
             Self::LaterTierMembers => Entry {
                 code: "WN2012",
                 title: "New members of selectors of a later tier do not reach running pods",
-                what: "Felix looks at the first tier of a pod only: a pod that joins or leaves a selector that a policy of a later tier names is not in the ACLs of running pods until something else touches them or Felix restarts.",
+                what: "Felix checks only the first tier of a pod: if a pod starts or stops matching a selector in a policy of a later tier, the ACLs of running pods do not change until something else updates them or Felix restarts.",
                 severity: "Error",
                 releases: "v3.29 and later",
                 mend: "put rules with selectors into the pods' first tier, or restart the calico-node-windows pods when members change",
@@ -205,9 +205,9 @@ impl Code {
             },
             Self::ManyAddresses => Entry {
                 code: "WN2013",
-                title: "A rule makes long ACLs",
-                what: "HNS gets every address and port of the rule, at most 4,000 in one ACL, for each pod that the policy selects, and anew with each change of a member.",
-                severity: "Warning from 10,000 combinations of addresses and ports on, Info where an ACL is cut into chunks",
+                title: "A rule has very long ACLs",
+                what: "Felix sends every address and port of the rule to HNS, at most 4,000 in one ACL, for each pod that the policy selects, and again after each change of a member.",
+                severity: "Warning from 10,000 combinations of addresses and ports on; Info if an ACL is split into chunks",
                 releases: "all",
                 mend: "select the pods with the policy's own selector instead of the rule's, and write networks instead of selectors of many pods",
                 source: POLICY_SETS,
@@ -215,7 +215,7 @@ impl Code {
             Self::HostEndpoint => Entry {
                 code: "WN2014",
                 title: "There are no host endpoints on Windows nodes",
-                what: "Felix on Windows enforces policies at pods only; this HostEndpoint protects nothing.",
+                what: "Felix on Windows enforces policies at pods only; the HostEndpoint has no effect.",
                 severity: "Warning",
                 releases: "all",
                 mend: "use the node's Windows firewall",
@@ -224,7 +224,7 @@ impl Code {
             Self::NotForPods => Entry {
                 code: "WN2015",
                 title: "doNotTrack and preDNAT are for host endpoints",
-                what: "The policy selects pods of Windows nodes and is not applied to them, nor to anything else on a Windows node.",
+                what: "The policy selects pods of Windows nodes, but Felix applies it neither to them nor to anything else on a Windows node.",
                 severity: "Info",
                 releases: "all",
                 mend: "write a policy without doNotTrack and preDNAT for the pods",
@@ -233,8 +233,8 @@ impl Code {
             Self::Refused => Entry {
                 code: "WN2016",
                 title: "Calico's validation refuses the object",
-                what: "Calico's API server and calicoctl refuse it. Its CRD may store it all the same; Felix then takes a part of it, or treats it as missing, which leaves its pods without it.",
-                severity: "Error where Felix treats the policy as missing or it is more open when stored, Warning otherwise",
+                what: "Calico's API server and calicoctl refuse it. Its CRD may store it nevertheless; Felix then uses a part of it, or treats it as missing and does not apply it to its pods.",
+                severity: "Error if Felix treats the policy as missing, or if the stored object allows traffic that should be denied; Warning otherwise",
                 releases: "all",
                 mend: "correct the field that is named",
                 source: "projectcalico/calico libcalico-go/lib/validator",
@@ -242,7 +242,7 @@ impl Code {
             Self::UnknownToRelease => Entry {
                 code: "WN2017",
                 title: "This release of Calico does not know the object",
-                what: "It is not evaluated: tiers came with v3.29, staged policies with v3.30, ClusterNetworkPolicy with v3.32.",
+                what: "The object is not evaluated: tiers exist since v3.29, staged policies since v3.30, ClusterNetworkPolicy since v3.32.",
                 severity: "Warning",
                 releases: "v3.31 and earlier",
                 mend: "use a release that knows it, or write it as another kind of policy",
@@ -250,7 +250,7 @@ impl Code {
             },
             Self::Unexplained => Entry {
                 code: "WN2018",
-                title: "Windows does other than the policies mean",
+                title: "Windows differs from what the policies mean",
                 what: "The ACLs and the meaning of the policies differ for a reason that has no code of its own.",
                 severity: BY_EFFECT,
                 releases: "all",

@@ -1,4 +1,4 @@
-//! Findings in words.
+//! The texts of findings.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::meaning::{Decider, Meanings};
 use crate::model::{Direction, PolicyKind, Rule, Side};
 use crate::packet::{CLIENT_PORT, Content, Packet};
 
-/// Field of the object that it is about.
+/// Path of the field that is the cause.
 pub fn field(cause: &Cause<'_>) -> String {
     let Some(rule) = cause.rule else {
         return "spec".to_owned();
@@ -71,35 +71,37 @@ fn negative_field(side: &Side) -> Option<&'static str> {
     }
 }
 
-/// What happens on Windows, and how much of it.
+/// The effect on Windows. `open` and `closed` are the numbers of packets that are allowed or denied although
+/// they should not be; `cuts_off` is true if no packet is allowed.
 pub fn message(cause: &Cause<'_>, open: usize, closed: usize, cuts_off: bool) -> String {
     let what = match (cause.code, cause.rule) {
         (Code::Staged, _) => "Felix drops every packet that comes to the staged policy".to_owned(),
         (Code::HttpIgnored, _) => {
-            "the rule is for every packet, not only for the requests it names".to_owned()
+            "the rule matches every packet, not only the requests that it names".to_owned()
         }
-        (Code::ServiceAlone, _) => "the rule is for every packet to the service's endpoints".to_owned(),
+        (Code::ServiceAlone, _) => "the rule matches every packet to the service's endpoints".to_owned(),
         (Code::PassInLastTier, _) => "Pass in the last tier blocks".to_owned(),
-        (Code::PassOpensPorts, _) => "a rule of the next tier is for all ports".to_owned(),
-        (Code::Unexplained, _) => "the ACLs do other than the policies mean".to_owned(),
+        (Code::PassOpensPorts, _) => "a rule of the next tier matches all ports".to_owned(),
+        (Code::Unexplained, _) => "the ACLs differ from what the policies mean".to_owned(),
         (_, Some(rule)) => format!("the rule ({}) is skipped", rule.action.as_str()),
         (_, None) => "the policy is not enforced as written".to_owned(),
     };
     let mut message = format!("on Windows {what}");
     let effect = match (open > 0, closed > 0) {
         (true, true) => {
-            "some of what should be denied is allowed, and some of what should be allowed is denied"
+            "some traffic that should be denied is allowed, and some traffic that should be allowed is denied"
         }
-        (true, false) => "what should be denied is allowed",
-        _ => "what should be allowed is denied",
+        (true, false) => "traffic that should be denied is allowed",
+        _ => "traffic that should be allowed is denied",
     };
     let _ = write!(message, ": {effect}");
     if cuts_off {
-        message.push_str("; nothing gets through in this direction");
+        message.push_str("; no packet is allowed in this direction");
     }
     message
 }
 
+/// Describes a packet, such as
 /// `TCP 443 from shop/client (10.244.2.5) to shop/web: denied by policy P rule 2, allowed on Windows`.
 pub fn flow(evaluation: &Evaluation, endpoint: &Endpoint, direction: Direction, packet: &Packet) -> String {
     let cluster = &evaluation.cluster;

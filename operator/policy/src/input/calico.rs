@@ -1,4 +1,5 @@
-//! Objects of `projectcalico.org/v3`, and of `crd.projectcalico.org/v1`, which stores the same.
+//! Objects of `projectcalico.org/v3`, and of `crd.projectcalico.org/v1`, which has the same fields. Fields
+//! have the meaning of the API.
 
 use serde::Deserialize;
 
@@ -26,7 +27,7 @@ impl PolicyKind {
         Self::StagedKubernetesNetworkPolicy,
     ];
 
-    /// As in the object's `kind`.
+    /// The object's `kind`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NetworkPolicy => "NetworkPolicy",
@@ -37,17 +38,18 @@ impl PolicyKind {
         }
     }
 
-    /// Whether it belongs to no namespace.
+    /// Whether the kind is cluster-scoped.
     pub const fn is_global(self) -> bool {
         matches!(self, Self::GlobalNetworkPolicy | Self::StagedGlobalNetworkPolicy)
     }
 }
 
-/// A policy of any kind of Calico's.
+/// A policy of any of these kinds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalicoPolicy {
     pub kind: PolicyKind,
-    /// Written as `crd.projectcalico.org/v1`: past Calico's API server, which would fill in `types`.
+    /// Whether the object is of `crd.projectcalico.org/v1`: Calico's API server, which sets `types`, has not
+    /// seen it.
     pub stored: bool,
     pub metadata: Metadata,
     pub spec: PolicySpec,
@@ -55,6 +57,7 @@ pub struct CalicoPolicy {
     pub kubernetes: NetworkPolicySpec,
 }
 
+/// Spec of a policy.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PolicySpec {
@@ -74,6 +77,7 @@ pub struct PolicySpec {
     pub staged_action: String,
 }
 
+/// A rule of a policy.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Rule {
@@ -89,6 +93,7 @@ pub struct Rule {
     pub http: Option<Http>,
 }
 
+/// A match of ICMP messages.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(default)]
 pub struct Icmp {
@@ -96,6 +101,7 @@ pub struct Icmp {
     pub code: Option<i64>,
 }
 
+/// A match of HTTP requests.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Http {
@@ -103,6 +109,7 @@ pub struct Http {
     pub paths: Vec<HttpPath>,
 }
 
+/// A match of the path of an HTTP request; one field is set.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct HttpPath {
@@ -125,6 +132,7 @@ pub struct Entity {
     pub not_ports: Vec<Port>,
 }
 
+/// A Service whose endpoints match.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct ServiceMatch {
@@ -132,6 +140,7 @@ pub struct ServiceMatch {
     pub namespace: String,
 }
 
+/// Service accounts whose pods match.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct ServiceAccountMatch {
@@ -139,6 +148,7 @@ pub struct ServiceAccountMatch {
     pub selector: String,
 }
 
+/// A `Tier`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Tier {
@@ -146,6 +156,7 @@ pub struct Tier {
     pub spec: TierSpec,
 }
 
+/// Spec of a tier.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct TierSpec {
@@ -153,7 +164,7 @@ pub struct TierSpec {
     pub default_action: String,
 }
 
-/// A `NetworkSet`, or without a namespace a `GlobalNetworkSet`.
+/// A `NetworkSet`, or a `GlobalNetworkSet` if it has no namespace.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct NetworkSet {
@@ -161,12 +172,14 @@ pub struct NetworkSet {
     pub spec: NetworkSetSpec,
 }
 
+/// Spec of a network set.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct NetworkSetSpec {
     pub nets: Vec<String>,
 }
 
+/// A `HostEndpoint`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct HostEndpoint {
@@ -174,6 +187,7 @@ pub struct HostEndpoint {
     pub spec: HostEndpointSpec,
 }
 
+/// Spec of a host endpoint.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct HostEndpointSpec {

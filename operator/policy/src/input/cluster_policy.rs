@@ -1,9 +1,10 @@
-//! `ClusterNetworkPolicy` of `policy.networking.k8s.io/v1alpha2`.
+//! `ClusterNetworkPolicy` of `policy.networking.k8s.io/v1alpha2`. Fields have the meaning of the API.
 
 use serde::Deserialize;
 
 use super::kubernetes::{LabelSelector, Metadata};
 
+/// A `ClusterNetworkPolicy`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct ClusterNetworkPolicy {
@@ -11,6 +12,7 @@ pub struct ClusterNetworkPolicy {
     pub spec: Spec,
 }
 
+/// Spec of the policy.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Spec {
@@ -21,6 +23,7 @@ pub struct Spec {
     pub egress: Vec<Rule>,
 }
 
+/// Pods that the policy applies to; one field is set.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Subject {
@@ -28,6 +31,7 @@ pub struct Subject {
     pub pods: Option<NamespacedPods>,
 }
 
+/// Pods by labels of the namespace and of the pod.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NamespacedPods {
@@ -35,18 +39,19 @@ pub struct NamespacedPods {
     pub pod_selector: LabelSelector,
 }
 
+/// A rule of the policy.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Rule {
     pub name: String,
     pub action: String,
-    /// `from` of a rule of ingress, `to` of one of egress.
+    /// `from` of an ingress rule, `to` of an egress rule.
     #[serde(alias = "from", alias = "to")]
     pub peers: Vec<Peer>,
     pub protocols: Vec<ProtocolMatch>,
 }
 
-/// One of its fields is set. `nodes` and `domainNames` are not supported by Calico.
+/// A peer of a rule; one field is set. Calico does not support `nodes` and `domainNames`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Peer {
@@ -65,20 +70,23 @@ pub struct ProtocolMatch {
     pub destination_named_port: String,
 }
 
+/// A match of ports; absent fields match every port.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PortMatch {
     pub destination_port: Option<PortOrRange>,
 }
 
+/// A port or a range of ports.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct PortOrRange {
-    /// 0 when absent.
+    /// 0 if absent.
     pub number: u16,
     pub range: Option<PortRange>,
 }
 
+/// A range of ports, both ends included.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct PortRange {

@@ -1,4 +1,5 @@
-//! Objects of Kubernetes' own APIs, reduced to what policies look at.
+//! Objects of the Kubernetes API, reduced to the fields that policies use. Fields have the meaning of the
+//! API.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +7,10 @@ use serde::Deserialize;
 
 use super::Port;
 
-/// Labels or annotations.
+/// Labels or annotations, by key.
 pub type Texts = BTreeMap<String, String>;
 
-/// What all objects have.
+/// Metadata of an object.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Metadata {
@@ -20,6 +21,7 @@ pub struct Metadata {
     pub deletion_timestamp: Option<String>,
 }
 
+/// A `Node`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Node {
@@ -27,12 +29,14 @@ pub struct Node {
     pub status: NodeStatus,
 }
 
+/// Status of a node.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct NodeStatus {
     pub addresses: Vec<NodeAddress>,
 }
 
+/// An address of a node.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct NodeAddress {
@@ -40,24 +44,28 @@ pub struct NodeAddress {
     pub address: String,
 }
 
+/// A `Namespace`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Namespace {
     pub metadata: Metadata,
 }
 
+/// A `ServiceAccount`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct ServiceAccount {
     pub metadata: Metadata,
 }
 
+/// A `Service`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Service {
     pub metadata: Metadata,
 }
 
+/// A `Pod`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Pod {
@@ -66,6 +74,7 @@ pub struct Pod {
     pub status: PodStatus,
 }
 
+/// Spec of a pod.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSpec {
@@ -76,12 +85,14 @@ pub struct PodSpec {
     pub init_containers: Vec<Container>,
 }
 
+/// A container of a pod.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Container {
     pub ports: Vec<ContainerPort>,
 }
 
+/// A port of a container.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerPort {
@@ -90,6 +101,7 @@ pub struct ContainerPort {
     pub protocol: Option<String>,
 }
 
+/// Status of a pod.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct PodStatus {
@@ -100,12 +112,14 @@ pub struct PodStatus {
     pub pod_ips: Vec<PodIp>,
 }
 
+/// An address of a pod.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct PodIp {
     pub ip: String,
 }
 
+/// An `EndpointSlice`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct EndpointSlice {
@@ -114,12 +128,14 @@ pub struct EndpointSlice {
     pub ports: Vec<SlicePort>,
 }
 
+/// An endpoint of a slice.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct SliceEndpoint {
     pub addresses: Vec<String>,
 }
 
+/// A port of a slice.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct SlicePort {
@@ -135,6 +151,7 @@ pub struct LabelSelector {
     pub match_expressions: Vec<Requirement>,
 }
 
+/// A requirement of `matchExpressions`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Requirement {
@@ -143,6 +160,7 @@ pub struct Requirement {
     pub values: Vec<String>,
 }
 
+/// A `NetworkPolicy`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct NetworkPolicy {
@@ -150,6 +168,7 @@ pub struct NetworkPolicy {
     pub spec: NetworkPolicySpec,
 }
 
+/// Spec of a network policy.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct NetworkPolicySpec {
@@ -159,6 +178,7 @@ pub struct NetworkPolicySpec {
     pub policy_types: Vec<String>,
 }
 
+/// A rule for ingress; an empty list matches everything.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct IngressRule {
@@ -166,6 +186,7 @@ pub struct IngressRule {
     pub ports: Vec<PolicyPort>,
 }
 
+/// A rule for egress; an empty list matches everything.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct EgressRule {
@@ -173,6 +194,7 @@ pub struct EgressRule {
     pub ports: Vec<PolicyPort>,
 }
 
+/// A peer of a rule: pods, or a block of addresses.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Peer {
@@ -181,6 +203,7 @@ pub struct Peer {
     pub ip_block: Option<IpBlock>,
 }
 
+/// A block of addresses, with exceptions.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct IpBlock {
@@ -188,6 +211,7 @@ pub struct IpBlock {
     pub except: Vec<String>,
 }
 
+/// Ports of a rule; absent fields match every port, and the protocol TCP.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PolicyPort {

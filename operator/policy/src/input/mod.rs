@@ -1,4 +1,4 @@
-//! Objects as users write them, from YAML or JSON text.
+//! Objects as users write them, read from YAML or JSON text.
 
 pub(crate) mod calico;
 pub(crate) mod cluster_policy;
@@ -15,10 +15,11 @@ use calico::{CalicoPolicy, HostEndpoint, NetworkSet, Tier};
 use cluster_policy::ClusterNetworkPolicy;
 use kubernetes::{EndpointSlice, Namespace, NetworkPolicy, Node, Pod, Service, ServiceAccount};
 
-/// Namespace (empty for objects of the cluster) and name.
+/// Namespace (empty for cluster-scoped objects) and name.
 pub(crate) type Key = (String, String);
 
-/// What a cluster has, as far as policies go. A later object replaces an earlier one of the same kind and name.
+/// The objects of a cluster that policies use. A later object replaces an earlier one of the same kind and
+/// name.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     pub(crate) nodes: BTreeMap<Key, Node>,
@@ -33,12 +34,12 @@ pub struct Objects {
     pub(crate) tiers: BTreeMap<Key, Tier>,
     pub(crate) network_sets: BTreeMap<Key, NetworkSet>,
     pub(crate) host_endpoints: BTreeMap<Key, HostEndpoint>,
-    /// Objects of kinds that say nothing about policies: `kind name`.
+    /// Objects of kinds that do not affect policies, as `kind name`.
     pub ignored: Vec<String>,
 }
 
 impl Objects {
-    /// `self` after `update` was applied to the cluster.
+    /// The objects after `update` is applied to the cluster.
     pub fn updated(&self, update: &Self) -> Self {
         let mut all = self.clone();
         let new = update.clone();

@@ -1,4 +1,4 @@
-//! Fields of Calico that are a number or a text (libcalico-go `numorstring`).
+//! Fields of Calico's API that are a number or a text (libcalico-go `numorstring`).
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, de::Error};
 /// A port: a range of numbers (one number: both ends) or a name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Port {
-    /// First and last.
+    /// First and last port.
     Range(u16, u16),
     /// Name of a port of a container.
     Named(String),
@@ -28,7 +28,7 @@ enum NumberOrText {
 }
 
 impl Port {
-    /// `80`, `80:90` or `http`.
+    /// Reads `80`, `80:90` or `http`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
         let number = |s: &str| s.parse::<u16>().map_err(|_| format!("{s} is no port number"));

@@ -1,4 +1,5 @@
-//! From text to objects: several documents, lists; errors name file, document and field.
+//! Reads objects from text, with several documents and lists. Errors name the file, the document and the
+//! field.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -7,36 +8,35 @@ use super::calico::{CalicoPolicy, PolicyKind};
 use super::kubernetes::{Metadata, NetworkPolicySpec};
 use super::{Key, Objects};
 
-/// Values in one document: a list of 20,000 pods has fewer.
+/// Maximum number of values in one document: a list of 20,000 pods has fewer.
 const MOST_NODES: usize = 20_000_000;
 
-/// A text with objects, and what to call it in errors.
+/// A text with objects, and its name in errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest<'a> {
-    /// Of the file.
+    /// Name of the file.
     pub name: &'a str,
     /// YAML or JSON, of one or more documents.
     pub text: &'a str,
 }
 
-/// Why a text has no objects.
+/// Why a text could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: document {document}: {problem}")]
 pub struct InputError {
     /// Name of the manifest.
     pub file: String,
-    /// Counted from 1.
+    /// Number of the document, from 1.
     pub document: usize,
-    /// With the field where one is wrong.
+    /// The error, with the field if one is invalid.
     pub problem: String,
 }
 
 impl Objects {
-    /// The objects of all texts; a later one replaces an earlier one of the same name.
+    /// Reads the objects of all texts. A later object replaces an earlier one of the same kind and name.
     ///
     /// # Errors
-    ///
-    /// A document that is no YAML, or a field that cannot have its value.
+    /// A document is not YAML, or a field has an invalid value.
     pub fn read<'a>(manifests: impl IntoIterator<Item = Manifest<'a>>) -> Result<Self, InputError> {
         let mut objects = Self::default();
         for manifest in manifests {
@@ -56,7 +56,8 @@ impl Objects {
             return Ok(());
         }
         let value = if text.trim_start().starts_with('{') && text.trim_end().ends_with('}') {
-            // JSON is much faster to read; what is not, as in YAML's own braces, is left to the other parser.
+            // The JSON parser is much faster. The YAML parser reads what is not JSON, such as YAML's flow
+            // mappings.
             serde_json::from_str(text).or_else(|_| yaml(text))?
         } else {
             yaml(text)?
@@ -126,7 +127,7 @@ impl Objects {
 fn yaml(text: &str) -> Result<Value, String> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MOST_NODES, max_events: 2 * MOST_NODES },
-        // `n` and `on` are texts, as labels have them.
+        // `n` and `on` are texts, because labels have such values.
         strict_booleans: true,
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())
@@ -153,7 +154,7 @@ fn calico_policy(kind: PolicyKind, stored: bool, value: &Value) -> Result<Calico
     })
 }
 
-/// Namespaced objects without a namespace are in `default`, as `kubectl` has it.
+/// Namespaced objects without a namespace are in `default`, as in `kubectl`.
 fn key(metadata: &Metadata) -> Key {
     let namespace = match metadata.namespace.as_str() {
         "" => "default",
@@ -184,7 +185,7 @@ fn field<T: DeserializeOwned + Default>(value: &Value, name: &str) -> Result<T, 
     serde_path_to_error::deserialize(value).map_err(|e| format!("{name}.{}: {}", e.path(), e.inner()))
 }
 
-/// A field that is null is absent.
+/// Removes fields that are null.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -197,7 +198,7 @@ fn without_nulls(value: Value) -> Value {
     }
 }
 
-/// The documents of a text, empty ones as well; what stands on the line of a marker belongs to the next.
+/// The documents of a text, including empty ones. Text on the line of a marker belongs to the next document.
 fn documents(text: &str) -> Vec<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut documents = vec![String::new()];

@@ -1,9 +1,9 @@
-//! Felix' IP sets by name: two rules with the same set share it (felix/calc/rule_scanner.go).
+//! Felix's IP sets by name: rules with the same set share it (felix/calc/rule_scanner.go).
 
 use crate::model::{Policy, Protocol, Side};
 use crate::sets::{Sets, Socket, felix_selector};
 
-/// One side of a rule, and which it is: sets of services have ports where they are the destination.
+/// One side of a rule, with its role: sets of services have ports only if they are the destination.
 #[derive(Clone, Copy)]
 pub struct End<'a> {
     side: &'a Side,
@@ -23,7 +23,7 @@ pub fn ends(policy: &Policy) -> impl Iterator<Item = End<'_>> {
     })
 }
 
-/// Sets by which Felix finds a policy again: of selectors and services.
+/// Names of the sets by which Felix finds a policy: those of selectors and services.
 pub fn referenced(end: End<'_>) -> impl Iterator<Item = String> {
     end.selector_set().into_iter().chain(end.service_set())
 }
@@ -57,7 +57,8 @@ pub fn of_end(end: End<'_>, sets: &Sets) -> Vec<(String, Vec<String>)> {
 }
 
 impl End<'_> {
-    /// Left out where named ports, which are filtered by it, are all there is.
+    /// Name of the set of the selector. `None` if the side has only named ports, whose sets the selector
+    /// already filters.
     fn selector_set(self) -> Option<String> {
         let has_numbers = !self.side.ports.is_empty() || self.side.named_ports.is_empty();
         let selector = felix_selector(self.side).filter(|_| has_numbers)?;

@@ -1,29 +1,29 @@
-//! Errors by field, in the words of Calico.
+//! Errors by field, with Calico's texts.
 
 use std::fmt::Display;
 
-/// Fields that are wrong.
+/// Errors of invalid fields.
 #[derive(Debug, Default)]
 pub struct Fields(Vec<String>);
 
 impl Fields {
-    /// A field that breaks a rule with a text of its own.
+    /// Adds an error with its own text.
     pub fn reason(&mut self, name: &str, value: impl Display, reason: &str) {
         self.0.push(format!("{name} = '{value}' ({reason})"));
     }
 
-    /// A field that breaks a rule known by a word.
+    /// Adds an error with the tag of a validation rule.
     pub fn tag(&mut self, name: &str, value: impl Display, tag: &str) {
         let reason = format!("Reason: failed to validate Field: {name} because of Tag: {tag} ");
         self.reason(name, value, &reason);
     }
 
-    /// A field that breaks a rule of the CRD.
+    /// Adds an error of a rule of the CRD.
     pub fn of_crd(&mut self, name: &str, reason: &str) {
         self.0.push(format!("{name} ({reason})"));
     }
 
-    /// `None` where nothing is wrong.
+    /// All errors as one text; `None` without errors.
     pub fn error(&self) -> Option<String> {
         match self.0.as_slice() {
             [] => None,
@@ -36,7 +36,7 @@ impl Fields {
     }
 }
 
-/// As Go prints a list.
+/// Prints a list as Go does.
 pub fn list<T: Display>(items: &[T]) -> String {
     let texts: Vec<String> = items.iter().map(ToString::to_string).collect();
     format!("[{}]", texts.join(" "))

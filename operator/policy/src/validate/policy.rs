@@ -1,4 +1,4 @@
-//! Fields of a policy, but for its rules.
+//! Validates the fields of a policy except its rules.
 
 use super::fields::{Fields, list};
 use super::rule;
@@ -7,12 +7,12 @@ use crate::input::calico::{PolicySpec, Rule};
 use crate::release::Release;
 use crate::selector::Selector;
 
-/// Bytes of a name.
+/// Maximum length of a name in bytes.
 const LONGEST_NAME: usize = 253;
 const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const GLOBAL_ONLY_IN_RULES: &str = "global() can only be used in an EntityRule namespaceSelector";
 
-/// What is wrong with a policy of Calico's.
+/// Errors of a policy of Calico.
 pub fn fields(policy: &Converted, release: Release) -> Fields {
     let mut fields = Fields::default();
     let (spec, id) = (&policy.spec, &policy.id);
@@ -45,7 +45,7 @@ pub fn fields(policy: &Converted, release: Release) -> Fields {
     fields
 }
 
-/// Lower case letters, digits and `-`, which is not at an end.
+/// Whether the text has only lower case letters, digits and `-`, and no `-` at either end.
 pub fn is_label(text: &str) -> bool {
     let inner = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')

@@ -1,4 +1,4 @@
-//! Fields of a rule.
+//! Validates the fields of a rule.
 
 use super::fields::{Fields, list};
 use crate::input::calico::{Entity, Http, Icmp, Rule};
@@ -12,7 +12,7 @@ const NEEDS_PROTOCOL_FOR_NUMBERS: &str =
     "rules with numeric port or port range must set protocol to TCP or UDP or SCTP";
 const NEEDS_PROTOCOL_FOR_PORTS: &str = "rules that specify ports must set protocol to TCP or UDP or SCTP";
 
-/// Adds what is wrong with a rule.
+/// Adds the errors of a rule.
 pub fn check(rule: &Rule, fields: &mut Fields) {
     if !["Allow", "Deny", "Log", "Pass"].contains(&rule.action.as_str()) {
         fields.tag("Action", &rule.action, "action");
@@ -50,7 +50,7 @@ pub fn check(rule: &Rule, fields: &mut Fields) {
     }
 }
 
-/// As Go prints it.
+/// Prints a match of HTTP requests as Go does.
 pub fn go_http(http: Option<&Http>) -> String {
     let Some(http) = http else {
         return "<nil>".to_owned();
@@ -92,7 +92,7 @@ fn icmp_itself(icmp: &Icmp, fields: &mut Fields) {
 fn entity(entity: &Entity, fields: &mut Fields) {
     for (name, nets) in [("Nets", &entity.nets), ("NotNets", &entity.not_nets)] {
         for (i, text) in nets.iter().enumerate() {
-            // Host bits are refused, too.
+            // Host bits are refused as well.
             if net::parse(text).is_none_or(|(address, net)| address != net.network()) {
                 fields.tag(&format!("{name}[{i}]"), text, "net");
             }
@@ -250,7 +250,7 @@ fn nets(rule: &Rule, fields: &mut Fields) {
     for (name, texts) in lists {
         let mut here = [false; 2];
         for text in texts {
-            // An address alone is no CIDR here.
+            // An address without a prefix length is not a CIDR here.
             let Ok(net) = text.parse::<IpNet>() else {
                 fields.reason(name, text, "invalid CIDR");
                 continue;

@@ -1,4 +1,4 @@
-//! The folder of shared cases, which a fresh checkout has not.
+//! The folder of shared cases, which a fresh checkout does not have.
 
 #![allow(clippy::unwrap_used, reason = "in tests, an error is a failure")]
 #![allow(dead_code, reason = "each test uses a part of it")]
@@ -9,10 +9,11 @@ use std::{env, fs};
 use serde_json::Value;
 use wn_policy::input::{Manifest, Objects};
 
-/// Set where everything must run: nothing passes there because nothing ran.
+/// If this variable is set, a test that cannot run must fail.
 const TEST_ALL: &str = "WINDOWS_NODE_TEST_ALL";
 
-/// The folder of cases; `None` where `test` must be skipped, which is noted for the workspace's last test.
+/// The folder of cases; `None` if `test` must be skipped, which is recorded for the last test of the
+/// workspace.
 pub fn cases(test: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = env::var_os("WINDOWS_NODE_SHARED").map_or_else(|| root.join("../shared"), PathBuf::from);
