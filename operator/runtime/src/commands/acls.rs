@@ -1,4 +1,5 @@
-//! `acls`: what Windows enforces of policies, and where that is not what they mean.
+//! The command `acls`: the ACLs that Windows enforces for policies, and where they differ from what the
+//! policies mean.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -79,7 +80,7 @@ impl Arguments {
         self.pod.as_ref().is_none_or(|p| p == pod) && self.node.as_ref().is_none_or(|n| n == node)
     }
 
-    /// A filter that keeps nothing is a mistake.
+    /// Returns an error if a filter matches no pod.
     fn ensure_found(&self, is_empty: bool) -> anyhow::Result<()> {
         let filters = [("--pod", &self.pod), ("--node", &self.node)];
         for (flag, value) in filters

@@ -1,4 +1,4 @@
-//! `lint`: findings about policies in files.
+//! The command `lint`: findings about policies in files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Runs for the lease: does what the election says, with requests, and tells [`Leadership`] how it stands.
+//! Runs leader election: sends the requests that [`Election`] decides on, and updates [`Leadership`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,9 +17,10 @@ use wn_api::names::{LEASE, OPERATOR};
 use super::election::{Election, Record, Step};
 use super::{DURATION, HISTORY, Leadership, RENEWAL};
 
-/// A request that takes longer is of no use: the lease would be about to end.
+/// Time limit of a request. After a longer time the lease would be about to end.
 const LIMIT: Duration = RENEWAL;
 
+/// A replica that takes part in leader election.
 pub struct Candidate {
     api: Api<Lease>,
     identity: String,
@@ -28,8 +29,9 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// One that calls itself `identity`. Two processes must not share it at the same time; one that follows another under the
-    /// same name, as the container of a pod does, takes the lease over at once.
+    /// A candidate with the name `identity`. Two processes must not use the same name at the same time. A
+    /// process that restarts with the same name, such as the container of a pod, takes over the lease at
+    /// once.
     pub fn new(client: Client, namespace: &str, identity: &str, leadership: Arc<Leadership>) -> Self {
         Self {
             api: Api::namespaced(client, namespace),
@@ -43,7 +45,7 @@ impl Candidate {
         self.election.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs for the lease, and holds it, for ever.
+    /// Acquires the lease and renews it, for ever.
     pub async fn run(&self) {
         let watch = watch_object(self.api.clone(), LEASE).default_backoff();
         let mut watch = std::pin::pin!(watch);
@@ -82,7 +84,7 @@ impl Candidate {
                 election.read(lease.as_ref().map(record), Instant::now());
             }
             Ok(Ok(Some(lease))) => election.won(record(&lease), sent),
-            // Replaced, created or deleted by somebody else.
+            // Another client has replaced, created or deleted the Lease.
             Ok(Err(kube::Error::Api(status))) if matches!(status.code, 404 | 409) => election.lost_race(),
             Ok(Err(error)) => {
                 warn!(%error, ?step, "Lease {LEASE}");
@@ -104,14 +106,14 @@ impl Candidate {
         self.api.create(&params(), &lease).await.map(Some)
     }
 
-    /// Replaces what is stored, if it is still that.
+    /// Replaces the stored Lease, if its version is unchanged.
     async fn replace(&self, stored: &Record, holder: &str) -> kube::Result<Option<Lease>> {
         let lease = lease(stored, holder, self.history());
         self.api.replace(LEASE, &params(), &lease).await.map(Some)
     }
 
-    /// Gives the lease up, if it is held: another replica takes it at once. [`Self::run`] must have ended; a request of it
-    /// may still arrive, so it is tried a few times.
+    /// Releases the lease, if it is held, so that another replica takes it at once. [`Self::run`] must have
+    /// ended. One of its requests may still arrive, so the release is tried a few times.
     pub async fn release(&self) {
         for _ in 0..3 {
             match tokio::time::timeout(LIMIT, self.try_release()).await {
@@ -140,7 +142,7 @@ impl Candidate {
     }
 }
 
-/// What is stored next: `holder` holds it from now on, or nobody.
+/// The Lease to store: held by `holder` from now on, or released if `holder` is empty.
 fn lease(stored: &Record, holder: &str, history: u64) -> Lease {
     let now = Timestamp::now();
     let renewal = stored.holder == holder;

@@ -1,4 +1,5 @@
-//! Who leads, decided from what was seen of the Lease and when: no requests, and no clock but the one passed in.
+//! Leader election as pure decisions, from the observed Lease and the time of the observation. No requests;
+//! time is an argument.
 
 use std::time::{Duration, Instant};
 
@@ -6,12 +7,12 @@ use jiff::Timestamp;
 
 use super::{DURATION, RENEWAL, RETRY};
 
-/// A stored Lease, as far as the election goes.
+/// The fields of a stored Lease that the election uses.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// `metadata.resourceVersion`.
     pub version: String,
-    /// `spec.holderIdentity`; empty when it was released.
+    /// `spec.holderIdentity`; empty if the lease was released.
     pub holder: String,
     /// `spec.leaseDurationSeconds` of its holder.
     pub duration: Duration,
@@ -23,31 +24,31 @@ pub struct Record {
     pub history: u64,
 }
 
-/// The longest duration of another holder that is believed: one that is wrong must not stop the election for ever.
+/// Maximum duration of another holder that is respected: a wrong value must not block the election for ever.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// What is to be done now.
+/// The next step of a candidate.
 #[derive(Debug, PartialEq)]
 pub enum Step {
-    /// Nothing before then; `None` is: until something is seen.
+    /// Wait until this time; `None`: wait for an event of the watch.
     Wait(Option<Instant>),
-    /// Read the Lease: what is known of it is out of date.
+    /// Read the Lease, because the known one is out of date.
     Read,
-    /// Create it: there is none.
+    /// Create the Lease, because there is none.
     Create,
-    /// Replace what is stored, to win or to renew.
+    /// Replace the stored Lease, to acquire or to renew it.
     Replace(Record),
 }
 
 #[derive(Debug)]
 struct Seen {
-    /// `None`: there is none.
+    /// The Lease; `None` if there is none.
     record: Option<Record>,
-    /// Since when it is unchanged, as far as is known here.
+    /// When this process first saw this version.
     since: Instant,
-    /// The first that was seen: what it says of this process is of one that ended before.
+    /// Whether it is the first observation: if this process is the holder, the lease is from an earlier run.
     first: bool,
-    /// Its holder gave it up.
+    /// Whether its holder released it.
     released: bool,
 }
 
@@ -56,18 +57,19 @@ struct Seen {
 pub struct Election {
     identity: String,
     seen: Option<Seen>,
-    /// When the request was sent that won or renewed the lease.
+    /// When the request was sent that acquired or last renewed the lease.
     renewed: Option<Instant>,
     outdated: bool,
-    /// Not before then: the last request failed.
+    /// Earliest time of the next request, after a failed one.
     retry: Option<Instant>,
-    /// What the Lease is to have as its history.
+    /// The history to store on the Lease.
     history: u64,
-    /// How often the history changed: what watches told before may be undone without their knowing.
+    /// Number of changes of the history. After a change, what watches delivered before may be wrong.
     restores: u64,
 }
 
 impl Election {
+    /// A candidate with the name `identity` that has seen nothing yet.
     pub const fn new(identity: String) -> Self {
         Self {
             identity,
@@ -80,7 +82,7 @@ impl Election {
         }
     }
 
-    /// The history to store, and how often it changed.
+    /// The history to store, and the number of its changes.
     pub const fn history(&self) -> (u64, u64) {
         (self.history, self.restores)
     }
@@ -90,8 +92,8 @@ impl Election {
         self.renewed.map(|at| at + DURATION)
     }
 
-    /// What a watch says, which may be older than what is known. While the lease is held only its loss is news, and that is
-    /// asked for.
+    /// Processes an event of the watch, which may be older than the known Lease. While the lease is held,
+    /// only its loss matters, and that is verified by a read.
     pub fn noticed(&mut self, record: Option<Record>, now: Instant) {
         if self.renewed.is_none() {
             self.see(record, now);
@@ -100,30 +102,30 @@ impl Election {
         }
     }
 
-    /// What was read: the truth of now.
+    /// Processes the result of a read, which is current.
     pub fn read(&mut self, record: Option<Record>, now: Instant) {
         self.outdated = false;
         self.retry = None;
-        // One that vanished is made again: nobody else takes it so soon.
+        // A deleted Lease is created again: no other replica takes it so soon.
         if record.as_ref().is_some_and(|r| r.holder != self.identity) {
             self.renewed = None;
         }
         self.see(record, now);
     }
 
-    /// A request of ours was stored, which was sent then.
+    /// A request of this process that was sent at `sent` was stored.
     pub fn won(&mut self, record: Record, sent: Instant) {
         self.see(Some(record), sent);
         self.renewed = Some(sent);
         self.retry = None;
     }
 
-    /// Another version is stored than the one that was to be replaced.
+    /// The request failed because another version is stored.
     pub const fn lost_race(&mut self) {
         self.outdated = true;
     }
 
-    /// No usable answer.
+    /// The request had no usable answer.
     pub fn failed(&mut self, now: Instant) {
         self.retry = Some(now + RETRY);
     }
@@ -156,7 +158,7 @@ impl Election {
         });
     }
 
-    /// The lease that is held ran out, and may be another's.
+    /// Drops the held lease if it has expired, because another replica may hold it.
     fn expire(&mut self, now: Instant) {
         if self.held_until().is_some_and(|until| until <= now) {
             self.renewed = None;
@@ -164,6 +166,7 @@ impl Election {
         }
     }
 
+    /// The next step at the time `now`.
     pub fn step(&mut self, now: Instant) -> Step {
         self.expire(now);
         if let Some(retry) = self.retry.filter(|at| *at > now) {
@@ -187,8 +190,8 @@ impl Election {
     }
 }
 
-/// From when on the lease may be taken. A Lease that vanished, or that is an older one again because etcd was restored, says
-/// nothing of a holder who may still be writing.
+/// When the lease may be taken. A Lease that was deleted, or that has an older version because etcd was
+/// restored, does not show whether its holder may still write.
 fn free(seen: &Seen, identity: &str) -> Instant {
     match &seen.record {
         None if seen.first => seen.since,

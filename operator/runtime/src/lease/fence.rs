@@ -1,5 +1,5 @@
-//! A client that does not write without the lease. It is the innermost layer, so that nothing that takes time comes between
-//! the check and the request.
+//! A client that writes only while it holds the lease. It is the innermost layer, so that no time passes
+//! between the check and the request.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,16 +13,17 @@ use tower::{BoxError, Service};
 
 use super::Leadership;
 
-/// Requests about the lease itself are those by which it is won.
+/// Requests about the lease itself need no lease.
 const LEASES: &str = "/apis/coordination.k8s.io/";
 
-/// Each write of a client, if the lease is held, and no longer than it is.
+/// Sends a write only if the lease is held, and abandons it when the lease ends.
 pub struct Fenced {
     client: Client,
     leadership: Arc<Leadership>,
 }
 
 impl Fenced {
+    /// Wraps `client` so that each write checks `leadership`.
     pub fn client(client: Client, leadership: Arc<Leadership>) -> Client {
         let namespace = client.default_namespace().to_owned();
         Client::new(Self { client, leadership }, namespace)

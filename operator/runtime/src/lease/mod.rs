@@ -1,8 +1,8 @@
-//! Leader election by a `Lease`, and the fence that keeps every other replica from writing.
+//! Leader election with a `Lease`, and the fence that prevents writes of all other replicas.
 //!
-//! Invariant: a write begins only while this process holds the lease with [`SPARE`] to go, and no other replica takes the
-//! lease before it has seen it unchanged for [`DURATION`]. Both measure from their own monotonic clocks: the times in the
-//! Lease are for people to read, and clocks of replicas are never compared.
+//! Invariant: a write begins only while this process holds the lease for at least [`SPARE`] more, and another
+//! replica takes the lease only after it has seen the lease unchanged for [`DURATION`]. Each replica uses its
+//! own monotonic clock: the times in the Lease are for people, and clocks of replicas are never compared.
 
 mod candidate;
 mod election;
@@ -22,24 +22,27 @@ use tracing::{info, warn};
 pub use candidate::Candidate;
 pub use fence::Fenced;
 
-/// How long a lease holds after its last renewal. As with client-go (`LeaseDuration`, 15 s), but short enough that another
-/// replica has repaired something 15 s after its leader died.
+/// How long a lease is valid after its last renewal. Like client-go's `LeaseDuration` (15 s), but shorter, so
+/// that another replica repairs drift within 15 s after the leader died.
 const DURATION: Duration = Duration::from_secs(12);
-/// Between two renewals: three may fail before the lease is lost.
+/// Time between two renewals: three may fail before the lease is lost.
 const RENEWAL: Duration = Duration::from_secs(3);
-/// On the Lease. A cluster's etcd that is restored from a snapshot takes resource versions back; a watch that goes on from one of before is
-/// told nothing of that once there are as many again. The leader is sure to notice, by its own Lease, and tells the others by this.
+/// Annotation on the Lease; its value changes after a restore of the cluster's etcd. A restore from a
+/// snapshot resets resource versions, and a watch that continues from an older version does not notice once
+/// the versions have caught up. The leader always notices by its own Lease, and informs the other replicas
+/// through this annotation.
 const HISTORY: &str = "windowsnode.dev/history";
-/// Between two tries of a request about the lease that failed.
+/// Delay before a failed request about the lease is retried.
 const RETRY: Duration = Duration::from_secs(1);
-/// No write begins when the lease ends within this time, and none is waited for after it: what was sent has arrived by then.
+/// No write begins if the lease ends within this time, and no write is awaited longer than this: a request
+/// that was sent has arrived by then.
 const SPARE: Duration = Duration::from_secs(2);
 
-/// Whether this process may write, told by the [`Candidate`] and asked before every write.
+/// Whether this process may write. The [`Candidate`] sets it, and every write checks it.
 #[derive(Default)]
 pub struct Leadership {
     state: Mutex<State>,
-    /// The term, while the lease is held.
+    /// The number of the term; `None` while the lease is not held.
     term: watch::Sender<Option<u64>>,
     writes: AtomicUsize,
     /// How often the cluster's etcd was restored.
@@ -48,20 +51,20 @@ pub struct Leadership {
 
 #[derive(Default)]
 struct State {
-    /// When the lease ends that is held.
+    /// When the held lease ends; `None` if it is not held.
     until: Option<Instant>,
-    /// How often the lease was won.
+    /// Number of times the lease was won.
     terms: u64,
-    /// No write begins any more: the process ends.
+    /// No write may begin any more, because the process ends.
     closed: bool,
 }
 
-/// A write that was refused because another replica may be writing.
+/// A write was refused because another replica may be writing.
 #[derive(Debug, thiserror::Error)]
 #[error("this replica does not hold the lease: nothing was written")]
 pub struct NotLeader;
 
-/// A write that is under way.
+/// A write in progress; it ends when this is dropped.
 pub struct Write<'a>(&'a Leadership);
 
 impl Drop for Write<'_> {
@@ -71,7 +74,7 @@ impl Drop for Write<'_> {
 }
 
 impl Leadership {
-    /// Of a process without others.
+    /// The leadership of a process without other replicas, which always leads.
     #[cfg(test)]
     pub fn alone() -> Arc<Self> {
         let leadership = Self::default();
@@ -79,6 +82,7 @@ impl Leadership {
         Arc::new(leadership)
     }
 
+    /// Makes this process the leader for `time`.
     #[cfg(test)]
     pub fn lead_for(&self, time: Duration) {
         self.set(Some(Instant::now() + time));
@@ -88,7 +92,7 @@ impl Leadership {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lease is held until then, or by nobody here.
+    /// Sets until when this process holds the lease; `None` if it does not.
     fn set(&self, until: Option<Instant>) {
         let mut state = self.lock();
         let won = state.until.is_none() && until.is_some();
@@ -105,7 +109,7 @@ impl Leadership {
         }
     }
 
-    /// How long a write that begins now may take.
+    /// How long a write that begins now may take; `None` if it may not begin.
     fn time_left(&self, now: Instant) -> Option<Duration> {
         let state = self.lock();
         let until = state.until.filter(|_| !state.closed)?;
@@ -114,7 +118,7 @@ impl Leadership {
             .filter(|left| !left.is_zero())
     }
 
-    /// Begins a write, and says how long it may take.
+    /// Begins a write; returns it with the time that it may take.
     pub fn write(&self) -> Result<(Write<'_>, Duration), NotLeader> {
         let left = self.time_left(Instant::now()).ok_or(NotLeader)?;
         self.writes.fetch_add(1, Ordering::Relaxed);
@@ -143,12 +147,13 @@ impl Leadership {
         }
     }
 
-    /// How often the cluster's etcd was restored: everything is to be read anew when that changes.
+    /// Number of restores of the cluster's etcd. When it changes, everything must be read again.
     pub fn restores(&self) -> watch::Receiver<u64> {
         self.restores.subscribe()
     }
 
-    /// Lets no further write begin, and waits for those under way, for as long as a lease lasts at most. Says whether all ended.
+    /// Prevents further writes, and waits for those in progress, at most for the duration of a lease. Returns
+    /// whether all of them ended.
     pub async fn close(&self) -> bool {
         const POLL: Duration = Duration::from_millis(5);
         self.lock().closed = true;

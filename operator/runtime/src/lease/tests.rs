@@ -81,7 +81,7 @@ fn nothing_is_done_before_the_lease_was_seen() {
     assert_eq!(election.step(Instant::now()), Step::Wait(None));
 }
 
-/// Renewed by its holder before the time is over, it is waited for anew.
+/// A lease that its holder renews in time is waited for again.
 #[test]
 fn a_renewed_lease_is_not_taken() {
     let start = Instant::now();
@@ -91,7 +91,7 @@ fn a_renewed_lease_is_not_taken() {
         election.noticed(Some(record(10 + renewal, "pod-b")), now);
         assert_eq!(election.step(now), Step::Wait(Some(now + DURATION)));
     }
-    // A relist that says the same again is no renewal.
+    // A relist that returns the same version is not a renewal.
     election.noticed(Some(record(14, "pod-b")), after(start, 20));
     assert_eq!(
         election.step(after(start, 24)),
@@ -114,7 +114,7 @@ fn a_leader_renews_and_loses_what_it_cannot_renew() {
     assert_eq!(election.held_until(), Some(start + DURATION));
     assert_eq!(election.step(start), Step::Wait(Some(start + RENEWAL)));
     assert_eq!(election.step(after(start, 3)), Step::Replace(record(1, ME)));
-    // The answer comes late: what counts is when the request was sent.
+    // The answer is late: the lease counts from the time when the request was sent.
     election.won(record(2, ME), after(start, 3));
     assert_eq!(election.held_until(), Some(after(start, 15)));
     for second in 6..15 {
@@ -125,7 +125,7 @@ fn a_leader_renews_and_loses_what_it_cannot_renew() {
     }
     assert_eq!(election.step(after(start, 15)), Step::Read);
     assert_eq!(election.held_until(), None);
-    // Stopped for a minute, as by SIGSTOP: another one holds it.
+    // The process was suspended for a minute, as by SIGSTOP: another replica holds the lease.
     election.read(Some(record(9, "pod-b")), after(start, 60));
     assert_eq!(
         election.step(after(start, 60)),
@@ -133,7 +133,8 @@ fn a_leader_renews_and_loses_what_it_cannot_renew() {
     );
 }
 
-/// A snapshot of the cluster's etcd is restored. The leader meets its own older version; another replica may only see what that stores next.
+/// A snapshot of the cluster's etcd is restored. The leader finds its own older version; another replica may
+/// only see what the leader stores next.
 #[test]
 fn a_restored_cluster_is_noticed_by_every_replica() {
     let start = Instant::now();
@@ -161,7 +162,7 @@ fn a_restored_cluster_is_noticed_by_every_replica() {
     }
 }
 
-/// Stored, but the answer was lost: the next renewal meets a newer version, of its own.
+/// The request was stored, but the answer was lost: the next renewal finds a newer version of its own.
 #[test]
 fn a_lost_answer_costs_no_lease() {
     let start = Instant::now();
@@ -189,7 +190,7 @@ fn what_a_watch_says_late_takes_no_lease_away() {
     assert_eq!(election.held_until(), Some(start + DURATION));
 }
 
-/// Deleted by a person: the leader is the first to make it again.
+/// A person deletes the Lease: the leader is the first to create it again.
 #[test]
 fn a_deleted_lease_stays_with_its_holder() {
     let start = Instant::now();
