@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs what the tests with Windows' own kube-proxy need, where that may be done: Wine, to run it, and mingw, to
-# compile the DLLs it loads. Elsewhere those tests are skipped, and say so.
+# Installs what the tests with kube-proxy for Windows need, if the user may install packages: Wine, to run it, and
+# mingw, to compile the DLLs that it loads. Otherwise these tests are reported as skipped.
 set -eu
 
 if [ -x /usr/lib/wine/wine64 ] && command -v x86_64-w64-mingw32-gcc >/dev/null; then

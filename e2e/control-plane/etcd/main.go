@@ -1,5 +1,5 @@
-// Command etcd is the upstream server: its own main package lives in a module
-// that the Go module proxy does not serve as a tool, so this calls its entry point.
+// Command etcd is the upstream server. Its own main package is in a module that the Go module proxy does not serve as a
+// tool, so this program calls its entry point.
 package main
 
 import (

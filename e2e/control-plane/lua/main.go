@@ -28,7 +28,7 @@ func run() error {
 	}
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
-	// Those Argo CD opens (util/lua/lua.go), but os, of which it has a part.
+	// The libraries that Argo CD opens (util/lua/lua.go), except os, of which it has only a part.
 	for name, open := range map[string]lua.LGFunction{
 		lua.LoadLibName: lua.OpenPackage,
 		lua.BaseLibName: lua.OpenBase,

@@ -1,6 +1,6 @@
-// Command prometheus checks alerts as `promtool check rules` and `promtool test rules` do, by Prometheus' own packages; promtool itself brings
-// the clients of every cloud with it. It reads a case as JSON from standard input, evaluates every rule once a minute, and prints
-// each alert that fires at the end, with its labels.
+// Command prometheus checks alerts as `promtool check rules` and `promtool test rules` do, with Prometheus' own
+// packages, because promtool itself depends on the client libraries of every cloud. It reads a case as JSON from
+// standard input, evaluates every rule once a minute, and prints each alert that fires at the end, with its labels.
 package main
 
 import (
@@ -26,7 +26,7 @@ type testCase struct {
 	Rules json.RawMessage
 	// In promtool's notation, such as `up{job="a"} 0x10 1x5`: one sample a minute.
 	Series []string
-	// When it is asked what fires.
+	// Time at which the alerts are evaluated, in minutes.
 	Minutes int
 }
 
@@ -70,7 +70,8 @@ func run() error {
 	return nil
 }
 
-// evaluate says which alerts of a rule fire after so many minutes: those that were there each time for as long as the rule asks.
+// evaluate returns the alerts of a rule that fire after so many minutes: those whose expression held at each evaluation
+// for the time that the rule requires.
 func evaluate(engine *promql.Engine, samples series, rule rulefmt.Rule, begin time.Time, minutes int) ([]string, error) {
 	since := map[string]time.Time{}
 	var firing []string
@@ -109,7 +110,7 @@ func evaluate(engine *promql.Engine, samples series, rule rulefmt.Rule, begin ti
 	return firing, nil
 }
 
-// series is everything that was scraped.
+// series holds every scraped sample.
 type series []promql.Series
 
 func load(descriptions []string, begin time.Time) (series, error) {

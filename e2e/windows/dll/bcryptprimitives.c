@@ -1,5 +1,5 @@
-// The one function Go asks of bcryptprimitives.dll, which Wine 8 does not have: random bytes, of which
-// advapi32 exports the same under another name.
+// The only function of bcryptprimitives.dll that Go uses, which Wine 8 does not have: random bytes. advapi32 exports
+// the same function under another name.
 #include <windows.h>
 
 BOOLEAN NTAPI SystemFunction036(void *bytes, ULONG length);

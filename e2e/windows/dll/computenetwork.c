@@ -1,5 +1,5 @@
-// The exports of computenetwork.dll (computenetwork.h of the Windows SDK) for networks, endpoints, load
-// balancers, namespaces and routes: each forwards its arguments and hands out what comes back.
+// The exports of computenetwork.dll (computenetwork.h of the Windows SDK) for networks, endpoints, load balancers,
+// namespaces and routes: each forwards its arguments and returns the answer.
 #include "wire.h"
 
 #define EXPORT __declspec(dllexport) HRESULT
@@ -50,7 +50,7 @@ CREATE(LoadBalancer)
 CREATE(Namespace)
 CREATE(SdnRoute)
 
-// The only one made inside of something else.
+// The only object that is created inside of another one.
 EXPORT HcnCreateEndpoint(void *network, const GUID *id, const WCHAR *settings, void **handle, WCHAR **error) {
     return give((struct call){"HcnCreateEndpoint", id, OF(network), {settings}}, handle, NULL, error);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Nobody serves HNS there: what an RPC client says of a service that is stopped.
+// No HNS server is at that port: the error of an RPC client for a stopped service.
 #define NOT_SERVED HRESULT_FROM_WIN32(RPC_S_SERVER_UNAVAILABLE)
 
 struct buffer {
@@ -132,7 +132,7 @@ struct answer wire_call(const struct call *call) {
     struct buffer asked = {0}, line = {0};
     struct answer answer = {NOT_SERVED, 0, NULL, NULL};
     write_call(&asked, call);
-    // One line after the other: Go calls from many threads.
+    // The lock keeps lines in order, because Go calls from many threads.
     AcquireSRWLockExclusive(&lock);
     if (exchange(&asked, &line)) {
         answer = read_answer(line.bytes);
