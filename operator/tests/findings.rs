@@ -9,12 +9,13 @@ const HEAD: &str = "# What Windows does with your policies
 
 <!-- Generated from operator/policy/src/findings/table.rs by `UPDATE_DOCS=1 cargo test -p windows-node-operator --test findings`. Do not edit. -->
 
-Felix on Windows nodes turns network policies into ACLs of HNS, which can do less than policies say. The command `lint -f FILE…` computes
-both, what the policies mean and what the ACLs do, and tells each difference with a packet that shows it; `acls -f FILE…` shows the ACLs.
-Policies that select no pod of a Windows node are silent.
+Felix on Windows nodes translates network policies into ACLs of HNS, which cannot express every policy. The command `lint -f FILE…`
+compares what the policies mean with what the ACLs do, and reports each difference with an example packet. `acls -f FILE…` shows the ACLs.
+Policies that select no pod of a Windows node have no findings.
 
-*Error*: something is open that should be closed, a pod is cut off, or Felix does not work. *Warning*: something is closed that should be
-open, or may become so. *Info*: worth knowing. The exit code of `lint` is 2, 1 and 0. Codes are never given twice.
+*Error*: traffic that should be denied is allowed, a pod has no traffic in a direction, or Felix does not work. *Warning*: traffic that
+should be allowed is denied, or may become denied. *Info*: useful to know. The exit code of `lint` is 2 with an error, 1 with a warning,
+otherwise 0. A code is never used for another finding.
 
 ";
 
