@@ -234,10 +234,10 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
             ],
         )
         .await?;
-    namespace(&stage, tigera::AGENT_NAMESPACE).await?;
+    namespace(&stage, tigera::CALICO_NAMESPACE).await?;
     foreign(
         &stage,
-        tigera::AGENT_NAMESPACE,
+        tigera::CALICO_NAMESPACE,
         AGENT,
         "quay.io/calico/node-windows:v3.32.1",
     )
@@ -280,7 +280,7 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
             &["DaemonSet calico-system/"],
         )
         .await?;
-    let theirs = daemon_sets(&stage, tigera::AGENT_NAMESPACE);
+    let theirs = daemon_sets(&stage, tigera::CALICO_NAMESPACE);
     theirs.delete(AGENT, &DeleteParams::background()).await?;
     ours(&stage, AGENT).await?;
     stage.ready().await?;
