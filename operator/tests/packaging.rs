@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
+use wn_api::component::Component;
 use wn_api::{WindowsNodeConfig, names};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -130,19 +131,17 @@ fn chart_carries_the_generated_crd() -> Result<()> {
 
 #[test]
 fn manifests_use_the_names_the_operator_looks_for() -> Result<()> {
-    let expected = [
-        names::OPERATOR,
-        names::node_agent::SERVICE_ACCOUNT,
-        names::node_agent::CNI_SERVICE_ACCOUNT,
-        names::kube_proxy::SERVICE_ACCOUNT,
-        names::network_agent::FLANNEL_SERVICE_ACCOUNT,
-        names::network_agent::STATIC_ROUTES_SERVICE_ACCOUNT,
-    ];
-    let accounts: Vec<String> = documents("manifests/base/serviceaccounts.yaml")?
+    let of_components = Component::ALL
+        .into_iter()
+        .flat_map(|component| component.names().service_accounts);
+    let expected: BTreeSet<&str> = of_components.copied().chain([names::OPERATOR]).collect();
+    let accounts = documents("manifests/base/serviceaccounts.yaml")?;
+    let accounts: Vec<&str> = accounts
         .iter()
-        .map(|account| account["metadata"]["name"].as_str().unwrap().to_owned())
+        .map(|account| account["metadata"]["name"].as_str().unwrap())
         .collect();
-    assert_eq!(accounts, expected);
+    assert_eq!(accounts.len(), expected.len());
+    assert_eq!(BTreeSet::from_iter(accounts), expected);
 
     // A misspelt resource name grants nothing, and shows only where the operator needs it.
     let objects = documents("manifests/base/rbac/operator.yaml")?;
@@ -154,19 +153,8 @@ fn manifests_use_the_names_the_operator_looks_for() -> Result<()> {
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    let expected = BTreeSet::from([
-        names::LEASE,
-        names::node_agent::DAEMON_SET,
-        names::node_agent::CONFIG_MAP,
-        names::kube_proxy::DAEMON_SET,
-        names::kube_proxy::NO_DSR_DAEMON_SET,
-        names::kube_proxy::CONFIG_MAP,
-        names::network_agent::FLANNEL_DAEMON_SET,
-        names::network_agent::FLANNEL_CONFIG_MAP,
-        names::network_agent::STATIC_ROUTES_DAEMON_SET,
-        names::network_agent::STATIC_ROUTES_CONFIG_MAP,
-        names::network_agent::STATIC_ROUTES_NODES,
-    ]);
+    let of_components = Component::ALL.into_iter().flat_map(Component::objects);
+    let expected: BTreeSet<&str> = of_components.chain([names::LEASE]).collect();
     assert_eq!(named, expected);
 
     let tigera = documents("manifests/components/tigera-operator/rbac.yaml")?;

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Api;
 use kube::api::ListParams;
-use wn_api::names::kube_proxy as names;
+use wn_api::names::{SCRIPT_KEY, kube_proxy as names};
 
 use crate::operator::NAME;
 use crate::simulator::{Env, Files, resolve};
@@ -67,10 +67,7 @@ impl Rendered {
             .find(|container| container.name == names::CONTAINER)
             .context("the pod has no container kube-proxy")?;
         // The script hands on what follows its own name.
-        let after = container
-            .args
-            .iter()
-            .position(|word| word.ends_with(names::SCRIPT_KEY));
+        let after = container.args.iter().position(|word| word.ends_with(SCRIPT_KEY));
         let after = after.context("the container does not run the start script")?;
         Ok(Self {
             args: container.args[after + 1..].to_vec(),

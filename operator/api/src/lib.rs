@@ -4,6 +4,7 @@
 //! Nothing here decides anything; `wn-plan` does. Black-box tests depend on this crate only.
 
 pub mod calico;
+pub mod component;
 pub mod crd;
 pub mod names;
 pub mod node_reasons;

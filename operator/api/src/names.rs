@@ -9,7 +9,7 @@ pub const SINGLETON: &str = "default";
 /// Reporter of Events, and prefix of every field manager.
 pub const OPERATOR: &str = "windows-node-operator";
 /// The Lease by which the replicas agree on who writes, in the operator's namespace.
-pub const LEASE: &str = "windows-node-operator";
+pub const LEASE: &str = OPERATOR;
 /// Put on the CR while there is something in the cluster to give back.
 pub const FINALIZER: &str = "windowsnode.dev/restore";
 
@@ -86,7 +86,7 @@ pub mod annotations {
 
 pub mod node_agent {
     pub const DAEMON_SET: &str = "calico-node-windows";
-    pub const SERVICE_ACCOUNT: &str = "calico-node-windows";
+    pub const SERVICE_ACCOUNT: &str = DAEMON_SET;
     /// `calico-node` asks for tokens of this account for the CNI plugin's kubeconfig.
     pub const CNI_SERVICE_ACCOUNT: &str = "calico-cni-plugin";
     /// Container that runs Calico's startup, which makes the HNS network.
@@ -105,18 +105,20 @@ pub mod etcd {
     pub const KEY: &str = "etcd-key";
 }
 
+/// Key of the start script in the ConfigMap of a component.
+pub const SCRIPT_KEY: &str = "start.ps1";
+
 /// The DaemonSets that network Windows nodes where Calico does not.
 pub mod network_agent {
     pub const FLANNEL_DAEMON_SET: &str = "kube-flannel-windows";
     pub const FLANNEL_CONFIG_MAP: &str = "kube-flannel-windows-scripts";
-    pub const FLANNEL_SERVICE_ACCOUNT: &str = "kube-flannel-windows";
+    pub const FLANNEL_SERVICE_ACCOUNT: &str = FLANNEL_DAEMON_SET;
     pub const STATIC_ROUTES_DAEMON_SET: &str = "static-routes-windows";
     pub const STATIC_ROUTES_CONFIG_MAP: &str = "static-routes-windows-scripts";
-    pub const STATIC_ROUTES_SERVICE_ACCOUNT: &str = "static-routes-windows";
+    pub const STATIC_ROUTES_SERVICE_ACCOUNT: &str = STATIC_ROUTES_DAEMON_SET;
     /// Which node has which pod CIDR and address: the pods follow it as it changes.
     pub const STATIC_ROUTES_NODES: &str = "static-routes-windows-nodes";
     pub const NODES_KEY: &str = "nodes";
-    pub const SCRIPT_KEY: &str = "start.ps1";
     pub const CNI_KEY: &str = "cni.conf";
     pub const FLANNEL_CONTAINER: &str = "kube-flannel";
     pub const STATIC_ROUTES_CONTAINER: &str = "static-routes";
@@ -147,28 +149,22 @@ pub mod kube_proxy {
     pub const DAEMON_SET: &str = "kube-proxy-windows";
     /// The one for nodes whose build cannot do DSR.
     pub const NO_DSR_DAEMON_SET: &str = "kube-proxy-windows-no-dsr";
-    /// Every DaemonSet of kube-proxy that the operator may run.
-    pub const DAEMON_SETS: &[&str] = &[DAEMON_SET, NO_DSR_DAEMON_SET];
     /// Value of label `KUBE_PROXY_GROUP` on the nodes of `NO_DSR_DAEMON_SET`.
     pub const NO_DSR: &str = "no-dsr";
-    pub const SERVICE_ACCOUNT: &str = "kube-proxy-windows";
+    pub const SERVICE_ACCOUNT: &str = DAEMON_SET;
     pub const CONFIG_MAP: &str = "kube-proxy-windows-scripts";
-    pub const SCRIPT_KEY: &str = "start.ps1";
     pub const CONTAINER: &str = "kube-proxy";
 }
 
 /// tigera/operator's own objects.
 pub mod tigera {
     pub const GROUP: &str = "operator.tigera.io";
-    pub const INSTALLATION: &str = "default";
     pub const NAMESPACE: &str = "tigera-operator";
-    /// Where it puts what it renders.
+    /// Where it puts what it renders, its own DaemonSet `calico-node-windows` included.
     pub const CALICO_NAMESPACE: &str = "calico-system";
     pub const SERVICES_ENDPOINT: &str = "kubernetes-services-endpoint";
     pub const ENDPOINT_HOST: &str = "KUBERNETES_SERVICE_HOST";
     pub const ENDPOINT_PORT: &str = "KUBERNETES_SERVICE_PORT";
-    /// Where it renders its own DaemonSet `calico-node-windows`.
-    pub const AGENT_NAMESPACE: &str = "calico-system";
     /// Name of the TigeraStatus of Calico as a whole: Typha, the Linux nodes, the Installation itself.
     pub const STATUS: &str = "calico";
     /// Name of the TigeraStatus that speaks of Windows nodes.

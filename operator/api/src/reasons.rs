@@ -155,6 +155,43 @@ reasons! {
     Restoring,
 }
 
+impl Reason {
+    /// No progress is made until a person does something.
+    pub const fn needs_a_person(self) -> bool {
+        matches!(
+            self,
+            Self::Forbidden
+                | Self::InputMissing
+                | Self::InputInvalid
+                | Self::ReadForbidden
+                | Self::CalicoVersionUnsupported
+                | Self::CalicoAPIUnclear
+                | Self::ReportOnly
+                | Self::PoolInUse
+                | Self::PoolManagedByOperator
+                | Self::NoUsablePool
+                | Self::PoolsTooSmall
+                | Self::FieldConflict
+                | Self::Contested
+                | Self::DSRUnsupported
+                | Self::PlatformUnsupported
+                | Self::KubernetesVersionUnsupported
+                | Self::NoLinuxNodes
+                | Self::TooFewLinuxNodes
+                | Self::BGPDisabled
+                | Self::BGPWithVXLAN
+                | Self::NotL2Adjacent
+                | Self::PodCIDRMissing
+                | Self::AgentsOverlap
+                | Self::NetworkInUse
+                | Self::RestartNeeded
+                | Self::PodCIDRConflict
+                | Self::PrerequisiteMissing
+                | Self::InstallationMismatch
+        )
+    }
+}
+
 /// Reasons of Events.
 pub mod events {
     pub const DRIFT_REPAIRED: &str = "DriftRepaired";

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::calico::{CalicoApi, ConfigKind};
+use crate::component::Component;
 
 /// What was found, what was done, what works. Written by the operator only.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
@@ -56,6 +57,16 @@ pub struct WindowsNodeConfigStatus {
     /// `mode: Observe` only: what `Manage` would write, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_changes: Vec<String>,
+}
+
+impl WindowsNodeConfigStatus {
+    pub const fn component(&self, component: Component) -> Option<&WorkloadStatus> {
+        match component {
+            Component::NetworkAgent => self.network_agent.as_ref(),
+            Component::NodeAgent => self.node_agent.as_ref(),
+            Component::KubeProxy => self.kube_proxy.as_ref(),
+        }
+    }
 }
 
 /// A discovered or given value.

@@ -1,5 +1,7 @@
 //! What was really done: the only thing, besides what was observed, that a status may speak of.
 
+use wn_api::component::Component;
+
 use crate::calico::Write;
 use crate::observed::OwnObject;
 
@@ -20,9 +22,7 @@ pub enum Part {
     Calico,
     /// The network's own configuration, where that is not Calico's.
     Network,
-    NodeAgent,
-    NetworkAgent,
-    KubeProxy,
+    Component(Component),
 }
 
 #[derive(Clone, Debug)]

@@ -15,3 +15,9 @@ pub fn names_of<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
     let more = if names.next().is_some() { " and others" } else { "" };
     format!("{}{more}", first.join(", "))
 }
+
+/// Notes as one, if there are any.
+pub fn join<const N: usize>(notes: [Option<String>; N]) -> Option<String> {
+    let all: Vec<_> = notes.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}

@@ -1,13 +1,13 @@
 //! Decides what should be. Pure: no I/O, no clock, no client; time is a parameter.
 //!
-//! The way of data: `observed` → `validate` → `decide` (with `inputs`, `calico`, `standing`, `workload`)
+//! The way of data: `observed` → `validate` → `decide` (with `inputs`, `calico`, `component`, `workload`)
 //! → the runtime applies → `status`.
 
 pub mod advice;
 pub mod applied;
 pub mod calico;
 pub mod checksum;
-pub mod compatibility;
+pub mod component;
 pub mod decide;
 pub mod drift;
 pub mod field;
@@ -20,7 +20,6 @@ pub mod observed;
 pub mod platform;
 pub mod quantity;
 pub mod release;
-pub mod standing;
 pub mod status;
 pub mod tigera;
 mod typha;

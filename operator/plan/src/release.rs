@@ -5,10 +5,11 @@
 //! Linux nodes tells, and then never backwards.
 
 use wn_api::calico::DEFAULT;
+use wn_api::component::Component;
 use wn_api::names::tigera::CALICO_NAMESPACE;
 use wn_api::spec::WindowsNodeConfigSpec;
 
-use crate::observed::{App, Observed};
+use crate::observed::Observed;
 use crate::version::Version;
 
 /// A release, and the field that tells it.
@@ -65,7 +66,7 @@ pub fn note(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<String>
 fn kept(observed: &Observed) -> Option<Release> {
     let written = written(observed).filter(|_| on_linux(observed).is_none())?;
     let ours = observed.daemon_sets.iter();
-    ours.filter(|(_, facts)| facts.ours && facts.app == App::NodeAgent)
+    ours.filter(|(_, facts)| facts.ours && facts.component == Component::NodeAgent)
         .filter_map(|((namespace, name), facts)| {
             Some(Release {
                 version: facts.version.clone()?,

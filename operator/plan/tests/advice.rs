@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 use wn_api::calico::DEFAULT;
+use wn_api::component::Component;
 use wn_api::names::ADVISORY_LIMIT;
 use wn_api::spec::NetworkType;
 use wn_api::status::Severity;
 use wn_plan::advice::{self, Advisory};
-use wn_plan::observed::{App, BlockFacts, DaemonSetFacts, Misplaced, NatChange};
+use wn_plan::observed::{BlockFacts, DaemonSetFacts, Misplaced, NatChange};
 
 use common::*;
 
@@ -143,7 +144,7 @@ fn calico(version: &str) -> Cluster {
 fn agent(version: &str) -> Cluster {
     let mut c = quiet();
     let facts = DaemonSetFacts {
-        app: App::NodeAgent,
+        component: Component::NodeAgent,
         of_installation: false,
         ours: false,
         desired: 1,

@@ -7,6 +7,7 @@ mod common;
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
+use wn_api::component::Component;
 use wn_api::names::node_agent;
 use wn_api::spec::{Ipam, NetworkType};
 use wn_plan::decide::Plan;
@@ -246,7 +247,10 @@ fn typha(
         variable(&plan, "FELIX_TYPHAK8SSERVICENAME").as_deref(),
         used.map(|_| "calico-typha")
     );
-    let note = plan.agent.note.unwrap_or_default();
+    let note = plan.components[Component::NodeAgent]
+        .note
+        .clone()
+        .unwrap_or_default();
     assert_eq!(note.contains("client certificates"), noted, "{note}");
 }
 

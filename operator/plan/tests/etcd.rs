@@ -12,7 +12,7 @@ use wn_api::names::annotations::ETCD_CHECKSUM;
 use wn_api::names::node_agent;
 use wn_api::reasons::Reason;
 use wn_api::spec::NetworkType;
-use wn_plan::node::Setting;
+use wn_plan::node::ClusterContext;
 use wn_plan::observed::{Announced, EtcdTrouble, Observed};
 
 use common::*;
@@ -118,7 +118,7 @@ fn trouble_is_said_and_stops_nothing_that_runs() {
         cluster.update(IPAM, DEFAULT, CALICO, json!({"strictAffinity": false}));
         let plan = cluster.pass();
         assert!(plan.calico.writes.is_empty() && plan.deletions.is_empty());
-        let agent = |o: &wn_plan::decide::ObjectWrite| o.object.name.starts_with(node_agent::DAEMON_SET);
+        let agent = |o: &wn_plan::component::ObjectWrite| o.object.name.starts_with(node_agent::DAEMON_SET);
         assert!(
             !plan.objects.iter().any(agent),
             "the agent is not rendered without its certificates"
@@ -231,10 +231,10 @@ fn nodes_announce_themselves_in_etcd() {
     cluster.pass();
     cluster.roll_out();
     let reason = |observed: &Observed, cluster: &Cluster| {
-        let setting = Setting::of(&cluster.config().spec, observed, &cluster.plan());
+        let cluster = ClusterContext::of(&cluster.config().spec, observed, &cluster.plan());
         let mut table = wn_plan::node::Table::default();
         let verdict = table
-            .judge("win-0", observed, &setting, at(10_000))
+            .judge("win-0", observed, &cluster, at(10_000))
             .verdict
             .unwrap();
         verdict.cause().map(|f| f.message.clone()).unwrap_or_default()

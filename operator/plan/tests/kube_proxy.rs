@@ -43,7 +43,7 @@ fn has_dsr(daemon_set: &Value) -> bool {
 
 /// Names of the objects a plan deletes.
 fn deleted(plan: &Plan) -> Vec<&str> {
-    plan.deletions.iter().map(|o| o.name.as_str()).collect()
+    plan.deletions.iter().map(|(_, o)| o.name.as_str()).collect()
 }
 
 fn label(cluster: &Cluster, node: &str) -> Option<String> {

@@ -8,14 +8,15 @@ use insta::{assert_snapshot, assert_yaml_snapshot};
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
+use wn_api::component::Component;
 use wn_api::names::flannel::CONFIG_MAP;
 use wn_api::names::{eks, kube_proxy, network_agent, node_agent};
 use wn_api::reasons::Reason;
 use wn_api::spec::NetworkType;
+use wn_plan::component::ownership::Ownership;
 use wn_plan::decide::Plan;
 use wn_plan::network::net_conf;
 use wn_plan::observed::{LinuxNodeFacts, OwnKind, Source};
-use wn_plan::standing::Standing;
 
 use common::*;
 
@@ -317,7 +318,7 @@ fn in_full(#[case] network: NetworkType) {
     };
     let plan = cluster.pass();
     assert!(plan.network.is_empty(), "{:?}", said(&plan));
-    let daemon_set = plan.network_agent.daemon_sets[0].name;
+    let daemon_set = plan.components[Component::NetworkAgent].daemon_sets[0].name;
     let template = &body(&plan, OwnKind::DaemonSet, daemon_set)["spec"]["template"]["spec"];
     assert_yaml_snapshot!(format!("{}_pod", network.as_str()), template);
     for write in plan
@@ -412,7 +413,10 @@ fn flannel_that_somebody_else_runs_on_windows_stands() {
         "sigwindowstools/flannel:v0.26-hostprocess",
     );
     let plan = cluster.pass();
-    assert!(matches!(plan.network_agent.standing, Standing::External { .. }));
+    assert!(matches!(
+        plan.components[Component::NetworkAgent].ownership,
+        Ownership::External { .. }
+    ));
     assert!(
         !objects(&plan).iter().any(|o| o.contains("flannel")),
         "{:?}",
@@ -507,7 +511,7 @@ fn from_calicos_network_to_flannels_and_back() {
     );
     cluster.edit_spec(|s| *s = spec(&spec_of(NetworkType::FlannelVxlan, "")));
     let plan = cluster.pass();
-    let gone: Vec<_> = plan.deletions.iter().map(|o| o.name.as_str()).collect();
+    let gone: Vec<_> = plan.deletions.iter().map(|(_, o)| o.name.as_str()).collect();
     assert_eq!(gone, [node_agent::CONFIG_MAP]);
     assert!(
         originals.iter().all(|o| cluster.originals().contains(o)),
@@ -515,7 +519,7 @@ fn from_calicos_network_to_flannels_and_back() {
     );
     cluster.edit_spec(|s| *s = spec("network: {type: CalicoVXLAN}"));
     let plan = cluster.pass();
-    let gone: Vec<_> = plan.deletions.iter().map(|o| o.name.as_str()).collect();
+    let gone: Vec<_> = plan.deletions.iter().map(|(_, o)| o.name.as_str()).collect();
     assert_eq!(
         gone,
         [
@@ -530,9 +534,18 @@ fn the_platform_runs_kube_proxy_where_it_networks_the_nodes() {
     let mut cluster = Cluster::without_calico(NetworkType::CloudProvider);
     let plan = cluster.pass();
     assert!(plan.objects.is_empty());
-    assert!(matches!(plan.proxy.standing, Standing::External { .. }));
-    assert!(matches!(plan.agent.standing, Standing::NotNeeded { .. }));
-    assert!(matches!(plan.network_agent.standing, Standing::NotNeeded { .. }));
+    assert!(matches!(
+        plan.components[Component::KubeProxy].ownership,
+        Ownership::External { .. }
+    ));
+    assert!(matches!(
+        plan.components[Component::NodeAgent].ownership,
+        Ownership::NotNeeded { .. }
+    ));
+    assert!(matches!(
+        plan.components[Component::NetworkAgent].ownership,
+        Ownership::NotNeeded { .. }
+    ));
 }
 
 #[test]

@@ -8,11 +8,12 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::json;
+use wn_api::component::{Component, PerComponent};
 use wn_api::node_reasons::{NodeReason as R, Weight};
 use wn_api::spec::{NetworkType, TaintMode};
 use wn_plan::calico::pools::Offer;
-use wn_plan::node::{CalicoIpam, Marks, Run, Setting, State, Table, Verdict, View, marks, verdict};
-use wn_plan::observed::{App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure, Trouble};
+use wn_plan::node::{CalicoIpam, ClusterContext, Marks, Run, State, Table, Verdict, View, marks, verdict};
+use wn_plan::observed::{BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure, Trouble};
 use wn_plan::version::Version;
 use wn_plan::workload::kube_proxy::{Group, Members};
 
@@ -22,7 +23,7 @@ const NODE: &str = "win-0";
 
 struct World {
     observed: Observed,
-    setting: Setting,
+    cluster: ClusterContext,
     before: Option<(R, Timestamp)>,
     now: Timestamp,
 }
@@ -43,23 +44,23 @@ fn works() -> World {
     };
     observed.nodes.insert(NODE.into(), node);
     set_up(&mut observed, NODE, 0);
-    for app in [App::NodeAgent, App::KubeProxy] {
+    for component in [Component::NodeAgent, Component::KubeProxy] {
         let pod = PodFacts {
             ready: true,
             created: Some(at(-10)),
             turned: Some(at(0)),
             started: Some(at(0)),
-            ..pod(app, NODE)
+            ..pod(component, NODE)
         };
-        let pod = match app {
-            App::NodeAgent => PodFacts {
+        let pod = match component {
+            Component::NodeAgent => PodFacts {
                 startup: Some(at(0)),
                 vni: Some(4096),
                 ..pod
             },
             _ => pod,
         };
-        observed.pods.insert(key(&format!("{app:?}")), pod);
+        observed.pods.insert(key(&format!("{component:?}")), pod);
     }
     let run = Run {
         ours: true,
@@ -68,12 +69,13 @@ fn works() -> World {
     };
     World {
         observed,
-        setting: Setting {
+        cluster: ClusterContext {
             network: NetworkType::CalicoVxlan,
             ipam: wn_api::spec::Ipam::CalicoIpam,
-            agent: run.clone(),
-            proxy: run,
-            network_agent: Run::default(),
+            components: PerComponent::new(|component| match component {
+                Component::NetworkAgent => Run::default(),
+                Component::NodeAgent | Component::KubeProxy => run.clone(),
+            }),
             kubernetes: Some(Version::new(1, 36, 3)),
             groups: vec![Group {
                 members: Members::Rest,
@@ -105,7 +107,7 @@ fn offer(selector: &str, fits: bool) -> Offer {
 
 impl World {
     fn ipam(self, change: impl FnOnce(&mut CalicoIpam)) -> Self {
-        self.setting(|s| change(s.calico_ipam.as_mut().unwrap()))
+        self.cluster(|s| change(s.calico_ipam.as_mut().unwrap()))
     }
 
     fn without_block(mut self) -> Self {
@@ -119,10 +121,14 @@ impl World {
         self
     }
 
-    fn pod(mut self, app: App, change: impl FnOnce(&mut PodFacts)) -> Self {
-        let mut pod = self.observed.pods.remove(&key(&format!("{app:?}"))).unwrap();
+    fn pod(mut self, component: Component, change: impl FnOnce(&mut PodFacts)) -> Self {
+        let mut pod = self
+            .observed
+            .pods
+            .remove(&key(&format!("{component:?}")))
+            .unwrap();
         change(&mut pod);
-        self.observed.pods.insert(key(&format!("{app:?}")), pod);
+        self.observed.pods.insert(key(&format!("{component:?}")), pod);
         self
     }
 
@@ -133,8 +139,8 @@ impl World {
         self
     }
 
-    fn setting(mut self, change: impl FnOnce(&mut Setting)) -> Self {
-        change(&mut self.setting);
+    fn cluster(mut self, change: impl FnOnce(&mut ClusterContext)) -> Self {
+        change(&mut self.cluster);
         self
     }
 
@@ -161,7 +167,7 @@ impl World {
             NODE,
             node,
             &self.observed,
-            &self.setting,
+            &self.cluster,
             self.before,
             self.now,
         ))
@@ -238,8 +244,9 @@ fn pairs_of_windows_and_kubernetes(#[case] kernel: &str, #[case] kubelet: &str, 
         "{reasons:?}"
     );
     // Without Calico on the node its list is none of the node's concern.
-    let mut without = node.setting(|s| {
-        (s.network, s.agent) = (NetworkType::CloudProvider, Run::default());
+    let mut without = node.cluster(|s| {
+        s.network = NetworkType::CloudProvider;
+        s.components[Component::NodeAgent] = Run::default();
     });
     without.observed.pods.remove(&key("NodeAgent"));
     assert!(!without.found().1.contains(&R::OSBuildUnsupportedByCalico));
@@ -247,13 +254,13 @@ fn pairs_of_windows_and_kubernetes(#[case] kernel: &str, #[case] kubelet: &str, 
 
 #[test]
 fn without_an_overlay_or_dsr_less_is_needed() {
-    let bgp = works().setting(|s| s.network = NetworkType::CalicoBgp);
+    let bgp = works().cluster(|s| s.network = NetworkType::CalicoBgp);
     assert_eq!(
         bgp.node(|n| n.kernel_version = "10.0.26100.1".into()).found().0,
         State::Ready
     );
     let no_dsr = works()
-        .setting(|s| s.groups[0].dsr = false)
+        .cluster(|s| s.groups[0].dsr = false)
         .node(|n| (n.kernel_version, n.kubelet_version) = ("10.0.17763.1431".into(), "v1.34.0".into()));
     assert_eq!(
         no_dsr.found(),
@@ -313,7 +320,7 @@ fn kubelets(#[case] version: &str, #[case] advice: &[R]) {
 fn a_silent_kubelet_stands_first() {
     let node = works()
         .node(|n| (n.ready, n.silent) = (false, true))
-        .pod(App::NodeAgent, |p| p.ready = false);
+        .pod(Component::NodeAgent, |p| p.ready = false);
     assert_eq!(
         node.found(),
         (State::Failing, vec![R::KubeletNotReporting, R::AgentNotReady])
@@ -407,19 +414,21 @@ fn trouble(reason: &str, message: &str) -> Option<Box<Trouble>> {
     R::KubeProxyCrashLooping
 )]
 fn pods_in_trouble(#[case] reason: &str, #[case] message: &str, #[case] agent: R, #[case] proxy: R) {
-    for (app, expected) in [(App::NodeAgent, agent), (App::KubeProxy, proxy)] {
-        let node = works().pod(app, |p| (p.ready, p.trouble) = (false, trouble(reason, message)));
-        assert_eq!(node.found(), (State::Failing, vec![expected]), "{app:?}");
+    for (component, expected) in [(Component::NodeAgent, agent), (Component::KubeProxy, proxy)] {
+        let node = works().pod(component, |p| {
+            (p.ready, p.trouble) = (false, trouble(reason, message))
+        });
+        assert_eq!(node.found(), (State::Failing, vec![expected]), "{component:?}");
     }
 }
 
 #[rstest]
-#[case(App::NodeAgent, 69, State::Progressing)]
-#[case(App::NodeAgent, 70, State::Failing)]
-#[case(App::KubeProxy, 419, State::Progressing)]
-#[case(App::KubeProxy, 420, State::Failing)]
-fn a_pod_has_its_probes_grace(#[case] app: App, #[case] now: i64, #[case] expected: State) {
-    let node = works().pod(app, |p| p.ready = false).at(now);
+#[case(Component::NodeAgent, 69, State::Progressing)]
+#[case(Component::NodeAgent, 70, State::Failing)]
+#[case(Component::KubeProxy, 419, State::Progressing)]
+#[case(Component::KubeProxy, 420, State::Failing)]
+fn a_pod_has_its_probes_grace(#[case] component: Component, #[case] now: i64, #[case] expected: State) {
+    let node = works().pod(component, |p| p.ready = false).at(now);
     assert_eq!(node.found().0, expected);
     let recheck = node.verdict().recheck;
     assert_eq!(recheck.is_some(), expected == State::Progressing, "{recheck:?}");
@@ -430,7 +439,7 @@ fn a_pod_has_its_probes_grace(#[case] app: App, #[case] now: i64, #[case] expect
 #[case(15 * 60 - 10, State::Failing)]
 fn images_take_their_time(#[case] now: i64, #[case] expected: State) {
     let node = works()
-        .pod(App::NodeAgent, |p| {
+        .pod(Component::NodeAgent, |p| {
             (p.ready, p.started, p.turned) = (false, None, None)
         })
         .at(now);
@@ -441,7 +450,9 @@ fn images_take_their_time(#[case] now: i64, #[case] expected: State) {
 #[case(599, &[R::AgentCrashLooping])]
 #[case(600, &[])]
 fn a_pod_that_crashes_often_and_is_ready_in_between(#[case] now: i64, #[case] expected: &[R]) {
-    let node = works().pod(App::NodeAgent, |p| p.crashed = Some(at(0))).at(now);
+    let node = works()
+        .pod(Component::NodeAgent, |p| p.crashed = Some(at(0)))
+        .at(now);
     assert_eq!(node.found().1, expected);
 }
 
@@ -451,7 +462,7 @@ fn a_pod_that_crashes_often_and_is_ready_in_between(#[case] now: i64, #[case] ex
 fn a_pod_that_is_not_placed(#[case] now: i64, #[case] expected: State) {
     let why = "0/21 nodes are available: 1 Insufficient memory.";
     let node = works()
-        .pod(App::NodeAgent, |p| {
+        .pod(Component::NodeAgent, |p| {
             (p.ready, p.unscheduled) = (false, Some(why.into()))
         })
         .at(now);
@@ -473,7 +484,7 @@ fn a_pod_that_is_missing(#[case] before: Option<(R, i64)>, #[case] expected: Sta
     node.observed.pods.remove(&key("NodeAgent"));
     node.before = before.map(|(reason, since)| (reason, at(since)));
     assert_eq!(node.found(), (expected, vec![R::AgentNotScheduled]));
-    node.setting.agent.ours = false;
+    node.cluster.components[Component::NodeAgent].ours = false;
     assert_eq!(
         node.found(),
         (State::Ready, vec![]),
@@ -485,7 +496,7 @@ fn a_pod_that_is_missing(#[case] before: Option<(R, i64)>, #[case] expected: Sta
 fn a_daemon_set_that_waits_is_the_cause() {
     let mut node = works();
     node.observed.pods.remove(&key("KubeProxy"));
-    node.setting.proxy.blocked = Some("DSRUnsupported");
+    node.cluster.components[Component::KubeProxy].blocked = Some("DSRUnsupported");
     let message = node.verdict().findings[0].message.clone();
     assert!(message.contains("DSRUnsupported"), "{message}");
 }
@@ -505,12 +516,14 @@ fn a_block_has_its_time(#[case] now: i64, #[case] expected: State) {
 #[case::no_pool(|w: World| w.ipam(|i| i.pools.clear()), R::NoQualifiedPool)]
 #[case::small_blocks(|w: World| w.ipam(|i| i.pools = vec![offer("all()", false)]), R::NoQualifiedPool)]
 #[case::not_selected(|w: World| w.ipam(|i| i.pools = vec![offer("has(linux)", true)]), R::NoPoolForNode)]
-#[case::vni(|w: World| w.setting(|s| s.felix_vni = Some(4095)), R::VNITooLow)]
+#[case::vni(|w: World| w.cluster(|s| s.felix_vni = Some(4095)), R::VNITooLow)]
 fn a_known_cause_stands_before_what_follows_from_it(#[case] spoil: fn(World) -> World, #[case] cause: R) {
     let node = spoil(works())
         .at(10)
         .without_block()
-        .pod(App::KubeProxy, |p| crash(p, "could not find HNS network Calico"));
+        .pod(Component::KubeProxy, |p| {
+            crash(p, "could not find HNS network Calico")
+        });
     assert_eq!(
         node.found(),
         (
@@ -540,9 +553,9 @@ fn a_cause_is_told_once() {
 #[case(|w: World| w.ipam(|i| i.pools = vec![offer("all()", false)]), &[])]
 #[case(|w: World| w.ipam(|i| i.pools.push(offer("all()", false))), &[])]
 #[case(|w: World| w.ipam(|i| i.pools = vec![offer("what is this", true)]), &[])]
-#[case(|w: World| w.setting(|s| s.felix_vni = None), &[])]
-#[case(|w: World| w.setting(|s| (s.felix_vni, s.network) = (Some(1), NetworkType::CalicoBgp)), &[])]
-#[case(|w: World| w.setting(|s| s.calico_ipam = None).without_block(), &[R::NoIPAMBlock])]
+#[case(|w: World| w.cluster(|s| s.felix_vni = None), &[])]
+#[case(|w: World| w.cluster(|s| (s.felix_vni, s.network) = (Some(1), NetworkType::CalicoBgp)), &[])]
+#[case(|w: World| w.cluster(|s| s.calico_ipam = None).without_block(), &[R::NoIPAMBlock])]
 fn configuration_of_a_node_with_a_block(#[case] spoil: fn(World) -> World, #[case] expected: &[R]) {
     assert_eq!(spoil(works()).found().1, expected);
 }
@@ -558,9 +571,13 @@ fn hns_that_is_down(#[case] message: &str) {
         works().fails(message, 3599).found(),
         (State::Failing, vec![R::HNSUnavailable])
     );
-    for app in [App::NodeAgent, App::KubeProxy] {
-        let node = works().pod(app, |p| crash(p, message));
-        assert_eq!(node.found(), (State::Failing, vec![R::HNSUnavailable]), "{app:?}");
+    for component in [Component::NodeAgent, Component::KubeProxy] {
+        let node = works().pod(component, |p| crash(p, message));
+        assert_eq!(
+            node.found(),
+            (State::Failing, vec![R::HNSUnavailable]),
+            "{component:?}"
+        );
     }
 }
 
@@ -607,7 +624,7 @@ fn a_block_holds_its_size_less_four(#[case] pods: u32, #[case] advice: &[R]) {
 #[case(|n: &mut NodeFacts| n.tunnel_address = "10.100.0.2".into(), R::TunnelAddressStale)]
 fn tunnels(#[case] change: fn(&mut NodeFacts), #[case] reason: R) {
     assert_eq!(works().node(change).found(), (State::Failing, vec![reason]));
-    let bgp = works().setting(|s| s.network = NetworkType::CalicoBgp);
+    let bgp = works().cluster(|s| s.network = NetworkType::CalicoBgp);
     assert_eq!(bgp.node(change).found().0, State::Ready, "BGP has no tunnel");
 }
 
@@ -615,7 +632,7 @@ fn tunnels(#[case] change: fn(&mut NodeFacts), #[case] reason: R) {
 #[case(4096, &[])]
 #[case(4097, &[R::VNIMismatch])]
 fn one_vni_for_all(#[case] own: i64, #[case] expected: &[R]) {
-    let node = works().setting(|s| s.own_vnis = [(NODE.to_owned(), own)].into());
+    let node = works().cluster(|s| s.own_vnis = [(NODE.to_owned(), own)].into());
     assert_eq!(node.found().1, expected);
 }
 
@@ -627,7 +644,7 @@ fn one_vni_for_all(#[case] own: i64, #[case] expected: &[R]) {
 #[case("192.168.0.1/24", "4294967296", &[R::BGPASNumberInvalid])]
 fn bgp(#[case] address: &str, #[case] number: &str, #[case] expected: &[R]) {
     let node = works()
-        .setting(|s| s.network = NetworkType::CalicoBgp)
+        .cluster(|s| s.network = NetworkType::CalicoBgp)
         .node(|n| (n.bgp_address, n.as_number) = (address.into(), number.into()));
     assert_eq!(node.found().1, expected);
 }
@@ -654,17 +671,17 @@ fn calico_and_containerd_have_their_time(#[case] now: i64, #[case] expected: Sta
 fn startup_that_does_not_succeed(#[case] began: i64, #[case] now: i64, #[case] expected: State) {
     let node = works()
         .node(|n| n.network_up = Some(at(began - 1)))
-        .pod(App::NodeAgent, |p| p.startup = Some(at(began)))
+        .pod(Component::NodeAgent, |p| p.startup = Some(at(began)))
         .at(now);
     assert_eq!(node.found(), (expected, vec![R::StartupNotFinished]));
     // Who does not write the condition (policy only), or runs no pod, cannot be judged by it.
     for spoil in [
         |w: World| w.node(|n| n.network_up = None),
-        |w: World| w.pod(App::NodeAgent, |p| p.startup = None),
+        |w: World| w.pod(Component::NodeAgent, |p| p.startup = None),
         |w: World| w.node(|n| n.network_up = Some(at(3600))),
     ] {
         assert_eq!(
-            spoil(works().pod(App::NodeAgent, |p| p.startup = Some(at(10))))
+            spoil(works().pod(Component::NodeAgent, |p| p.startup = Some(at(10))))
                 .found()
                 .1,
             []
@@ -681,12 +698,12 @@ fn remembered(world: World) -> World {
 #[test]
 fn a_network_keeps_its_vni_until_it_is_made_anew() {
     let changed = || {
-        let world = remembered(works()).setting(|s| (s.vni, s.felix_vni) = (5000, Some(5000)));
+        let world = remembered(works()).cluster(|s| (s.vni, s.felix_vni) = (5000, Some(5000)));
         // The agent is rolled out with the new VNI, and starts beside the old network.
         remembered(
             world
                 .node(|n| n.network_up = Some(at(100)))
-                .pod(App::NodeAgent, |p| {
+                .pod(Component::NodeAgent, |p| {
                     (p.startup, p.vni) = (Some(at(99)), Some(5000));
                 }),
         )
@@ -698,7 +715,7 @@ fn a_network_keeps_its_vni_until_it_is_made_anew() {
     let forgotten = changed().node(|n| n.network_made = None);
     assert_eq!(forgotten.found(), (State::Ready, vec![]));
     // Given back, the network fits again.
-    let back = changed().setting(|s| s.felix_vni = None);
+    let back = changed().cluster(|s| s.felix_vni = None);
     assert_eq!(back.found(), (State::Ready, vec![]));
 
     // Proof of a new network: another boot, another block or another MAC, each with a startup since.
@@ -712,14 +729,14 @@ fn a_network_keeps_its_vni_until_it_is_made_anew() {
         assert_eq!(made_anew.verdict().network_made.unwrap().vni, 5000);
     }
     // A startup that is still to come has made nothing.
-    let early = booted().pod(App::NodeAgent, |p| p.startup = Some(at(3599)));
+    let early = booted().pod(Component::NodeAgent, |p| p.startup = Some(at(3599)));
     assert_eq!(early.found(), (State::Progressing, vec![R::StartupNotFinished]));
     assert_eq!(early.verdict().network_made.unwrap().vni, 4096);
     // A boot whose pods are those of before neither.
     let pods_of_before = booted().node(|n| n.rebooted = Some(at(3500)));
     assert_eq!(pods_of_before.verdict().network_made.unwrap().vni, 4096);
     // An agent of before the change makes the network it was told to make.
-    let old = remembered(booted().pod(App::NodeAgent, |p| p.vni = Some(4096)));
+    let old = remembered(booted().pod(Component::NodeAgent, |p| p.vni = Some(4096)));
     assert_eq!(old.found().1, [R::NodeRebuildRequired]);
 }
 
@@ -727,10 +744,10 @@ fn a_network_keeps_its_vni_until_it_is_made_anew() {
 fn only_calicos_overlay_has_a_network_to_remember() {
     assert!(works().verdict().network_made.is_some());
     for network in [NetworkType::CalicoBgp, NetworkType::FlannelVxlan] {
-        let other = remembered(works()).setting(|s| s.network = network);
+        let other = remembered(works()).cluster(|s| s.network = network);
         assert_eq!(other.verdict().network_made, None, "{network:?}");
     }
-    let unknown = works().pod(App::NodeAgent, |p| p.vni = None);
+    let unknown = works().pod(Component::NodeAgent, |p| p.vni = None);
     assert_eq!(unknown.verdict().network_made, None);
     assert_eq!(works().node(|n| n.boot_id.clear()).verdict().network_made, None);
 }
@@ -810,9 +827,12 @@ fn a_reboot(#[case] rebooted: i64, #[case] now: i64, #[case] state: State, #[cas
     let node = works().node(|n| n.rebooted = Some(at(rebooted))).at(now);
     assert_eq!(node.found(), (state, vec![reason]));
     let restart = |p: &mut PodFacts| p.started = Some(at(rebooted + 20));
-    let one = node.pod(App::NodeAgent, restart);
+    let one = node.pod(Component::NodeAgent, restart);
     assert_eq!(one.found().0, state, "kube-proxy is still of the time before");
-    assert_eq!(one.pod(App::KubeProxy, restart).found(), (State::Ready, vec![]));
+    assert_eq!(
+        one.pod(Component::KubeProxy, restart).found(),
+        (State::Ready, vec![])
+    );
 }
 
 #[rstest]
@@ -825,7 +845,7 @@ fn a_reboot(#[case] rebooted: i64, #[case] now: i64, #[case] state: State, #[cas
 #[case((1, 36, 0), &[])]
 #[case::newer_than_the_api_server((1, 37, 0), &[R::KubeProxyVersionSkew])]
 fn known_defects_of_kube_proxy(#[case] (major, minor, patch): (u32, u32, u32), #[case] expected: &[R]) {
-    let node = works().pod(App::KubeProxy, |p| {
+    let node = works().pod(Component::KubeProxy, |p| {
         p.version = Some(Version::new(major, minor, patch))
     });
     assert_eq!(node.found(), (State::Ready, expected.to_vec()));
@@ -834,12 +854,12 @@ fn known_defects_of_kube_proxy(#[case] (major, minor, patch): (u32, u32, u32), #
 #[test]
 fn a_stale_endpoint_is_a_defect_of_bridges_only() {
     let version = |p: &mut PodFacts| p.version = Some(Version::new(1, 34, 7));
-    let bridge = works().setting(|s| s.network = NetworkType::CalicoBgp);
+    let bridge = works().cluster(|s| s.network = NetworkType::CalicoBgp);
     assert_eq!(
-        bridge.pod(App::KubeProxy, version).found().1,
+        bridge.pod(Component::KubeProxy, version).found().1,
         [R::KubeProxyKnownIssue]
     );
-    assert_eq!(works().pod(App::KubeProxy, version).found().1, []);
+    assert_eq!(works().pod(Component::KubeProxy, version).found().1, []);
 }
 
 /// No message ends in a full stop, every one says what to do, and the table has no empty cell.
@@ -858,7 +878,7 @@ fn the_table_is_complete() {
 }
 
 fn judged(world: &World, table: &mut Table) -> Option<(State, Option<R>)> {
-    table.judge(NODE, &world.observed, &world.setting, world.now);
+    table.judge(NODE, &world.observed, &world.cluster, world.now);
     table.get(NODE).map(|e| (e.state, e.reason))
 }
 
@@ -866,15 +886,17 @@ fn judged(world: &World, table: &mut Table) -> Option<(State, Option<R>)> {
 fn the_table_tells_changes_and_times() {
     let mut table = Table::default();
     let world = works();
-    let first = table.judge(NODE, &world.observed, &world.setting, world.now);
+    let first = table.judge(NODE, &world.observed, &world.cluster, world.now);
     assert_eq!((first.was, first.changed), (None, true));
     assert!(
         !table
-            .judge(NODE, &world.observed, &world.setting, world.now)
+            .judge(NODE, &world.observed, &world.cluster, world.now)
             .changed,
         "nothing new"
     );
-    let starting = works().pod(App::NodeAgent, |p| (p.ready, p.started) = (false, Some(at(3590))));
+    let starting = works().pod(Component::NodeAgent, |p| {
+        (p.ready, p.started) = (false, Some(at(3590)))
+    });
     assert_eq!(
         judged(&starting, &mut table),
         Some((State::Progressing, Some(R::AgentNotReady)))
@@ -897,7 +919,7 @@ fn the_table_tells_changes_and_times() {
         "since when, not since when it counts"
     );
     assert_eq!(table.next(), None);
-    let gone = table.judge(NODE, &Observed::default(), &late.setting, at(3700));
+    let gone = table.judge(NODE, &Observed::default(), &late.cluster, at(3700));
     assert_eq!((gone.verdict, table.iter().count()), (None, 0));
 }
 
@@ -1066,9 +1088,9 @@ const STEPS: &[fn(World) -> World] = &[
     |w| w.node(|n| n.kernel_version = "10.0.26100.1".into()),
     |w| w.node(|n| n.tunnel_address = "1.2.3.4".into()),
     |w| w.node(|n| (n.ready, n.silent) = (false, true)),
-    |w| w.pod(App::NodeAgent, |p| p.ready = false),
+    |w| w.pod(Component::NodeAgent, |p| p.ready = false),
     |w| {
-        w.pod(App::KubeProxy, |p| {
+        w.pod(Component::KubeProxy, |p| {
             (p.ready, p.trouble) = (false, trouble("CrashLoopBackOff", "source-vip flag not set"))
         })
     },
@@ -1161,15 +1183,14 @@ fn the_status_stays_small(#[case] yaml: &str) {
 
 /// A node that flannel networks: without a block, a tunnel or anything else of Calico's.
 fn on_flannel() -> World {
-    let mut world = works().setting(|s| {
+    let mut world = works().cluster(|s| {
         s.network = NetworkType::FlannelVxlan;
-        s.network_agent = s.agent.clone();
-        s.agent = Run::default();
+        s.components[Component::NetworkAgent] = std::mem::take(&mut s.components[Component::NodeAgent]);
     });
     world.observed.calico.blocks = wn_plan::observed::Filed::default();
     world.observed.calico.affinities = wn_plan::observed::Filed::default();
     let mut agent = world.observed.pods.remove(&key("NodeAgent")).unwrap();
-    agent.app = App::NetworkAgent;
+    agent.component = Component::NetworkAgent;
     world.observed.pods.insert(key("NetworkAgent"), agent);
     world.node(|n| {
         n.tunnel_address = String::new();
@@ -1188,7 +1209,7 @@ fn nothing_of_calico_is_asked_of_another_network() {
         NetworkType::CloudProvider,
     ] {
         assert_eq!(
-            on_flannel().setting(|s| s.network = network).found(),
+            on_flannel().cluster(|s| s.network = network).found(),
             (State::Ready, vec![])
         );
     }
@@ -1197,20 +1218,20 @@ fn nothing_of_calico_is_asked_of_another_network() {
         .node(|n| (n.kernel_version, n.kubelet_version) = ("10.0.26100.1".into(), "v1.36.3".into()));
     assert_eq!(old.found(), (State::Failing, vec![R::OSBuildTooOldForOverlay]));
     let cloud = on_flannel()
-        .setting(|s| s.network = NetworkType::CloudProvider)
+        .cluster(|s| s.network = NetworkType::CloudProvider)
         .node(|n| n.pod_cidr = None);
     assert_eq!(cloud.found(), (State::Ready, vec![]));
 }
 
 #[rstest]
-#[case::crash(|w: World| w.pod(App::NetworkAgent, |p| crash(p, "panic")), State::Failing, R::NetworkAgentCrashLooping)]
-#[case::pod_cidr(|w: World| w.pod(App::NetworkAgent, |p| crash(p, "node \"win-0\" pod cidr not assigned")), State::Failing, R::PodCIDRMissing)]
+#[case::crash(|w: World| w.pod(Component::NetworkAgent, |p| crash(p, "panic")), State::Failing, R::NetworkAgentCrashLooping)]
+#[case::pod_cidr(|w: World| w.pod(Component::NetworkAgent, |p| crash(p, "node \"win-0\" pod cidr not assigned")), State::Failing, R::PodCIDRMissing)]
 #[case::no_cidr(|w: World| w.node(|n| n.pod_cidr = None), State::Failing, R::PodCIDRMissing)]
 #[case::no_cidr_yet(|w: World| w.node(|n| n.pod_cidr = None).at(239), State::Progressing, R::PodCIDRMissing)]
-#[case::not_ready_yet(|w: World| w.pod(App::NetworkAgent, |p| p.ready = false).at(239), State::Progressing, R::NetworkAgentNotReady)]
-#[case::not_ready(|w: World| w.pod(App::NetworkAgent, |p| p.ready = false).at(240), State::Failing, R::NetworkAgentNotReady)]
+#[case::not_ready_yet(|w: World| w.pod(Component::NetworkAgent, |p| p.ready = false).at(239), State::Progressing, R::NetworkAgentNotReady)]
+#[case::not_ready(|w: World| w.pod(Component::NetworkAgent, |p| p.ready = false).at(240), State::Failing, R::NetworkAgentNotReady)]
 #[case::missing(|mut w: World| { w.observed.pods.remove(&key("NetworkAgent")); w.before = Some((R::NetworkAgentNotScheduled, at(0))); w }, State::Failing, R::NetworkAgentNotScheduled)]
-#[case::source_vip(|w: World| w.pod(App::KubeProxy, |p| crash(p, "host-local ADD of kube-proxy's source VIP failed")), State::Failing, R::KubeProxyNoSourceVIP)]
+#[case::source_vip(|w: World| w.pod(Component::KubeProxy, |p| crash(p, "host-local ADD of kube-proxy's source VIP failed")), State::Failing, R::KubeProxyNoSourceVIP)]
 fn network_agent(#[case] spoil: fn(World) -> World, #[case] state: State, #[case] reason: R) {
     let (found, reasons) = spoil(on_flannel()).found();
     assert_eq!((found, reasons.first()), (state, Some(&reason)), "{reasons:?}");

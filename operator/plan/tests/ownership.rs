@@ -8,6 +8,7 @@ use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::json;
 use wn_api::calico::DEFAULT;
+use wn_api::component::Component;
 use wn_api::names::RECONCILING_MANAGERS;
 use wn_api::reasons::Reason;
 use wn_api::spec::Conflicts;
@@ -194,7 +195,7 @@ fn an_object_of_ours_that_is_changed_again_and_again_is_left_for_an_hour() {
     assert!(third.objects.is_empty());
     assert_eq!(third.contested.len(), 1);
     assert_eq!(third.revisit, Some(at(30 + 3600)));
-    let blocked = third.proxy.blocked.unwrap();
+    let blocked = third.components[Component::KubeProxy].blocked.as_ref().unwrap();
     assert_eq!(blocked.reason, Reason::Contested);
     assert!(
         blocked

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
+use wn_api::component::Component;
 use wn_api::names::KUBERNETES_MINORS;
 use wn_api::reasons::{Reason, conditions as types};
 use wn_api::spec::{NetworkType, Platform};
+use wn_plan::component::ownership::Ownership;
 use wn_plan::observed::{LinuxNodeFacts, NodeFacts, TyphaFacts};
 use wn_plan::platform::{Support, behaviour, name};
-use wn_plan::standing::Standing;
 use wn_plan::status;
 use wn_plan::version::Version;
 
@@ -44,8 +45,8 @@ fn every_platform() {
                 Some(finding) => format!("{} {}", finding.reason.as_str(), finding.message),
                 None => format!(
                     "agent {}, kube-proxy {}",
-                    plan.agent.standing.as_str(),
-                    plan.proxy.standing.as_str()
+                    plan.components[Component::NodeAgent].ownership.as_str(),
+                    plan.components[Component::KubeProxy].ownership.as_str()
                 ),
             };
             let advised = plan
@@ -133,7 +134,10 @@ fn beside_rke2_calico_is_put_right() {
     let mut cluster = on(Platform::Rke2, NetworkType::CalicoVxlan);
     let plan = cluster.pass();
     assert!(plan.objects.is_empty());
-    assert_eq!(plan.agent.standing.as_str(), "External");
+    assert_eq!(
+        plan.components[Component::NodeAgent].ownership.as_str(),
+        "External"
+    );
     assert_eq!(cluster.field(IPAM, "default", "strictAffinity"), true);
 
     let mut cluster = on(Platform::Rke2, NetworkType::CalicoVxlan);
@@ -287,5 +291,8 @@ fn the_spec_wins_over_what_was_found() {
     let plan = cluster.plan();
     assert_eq!(plan.platform.platform, Some(Platform::OnPremises));
     assert_eq!(plan.platform.source, "spec.platform.type");
-    assert_eq!(plan.proxy.standing, Standing::Managed);
+    assert_eq!(
+        plan.components[Component::KubeProxy].ownership,
+        Ownership::Managed
+    );
 }

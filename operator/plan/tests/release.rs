@@ -6,6 +6,7 @@ mod common;
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use wn_api::component::Component;
 use wn_api::spec::NetworkType;
 use wn_plan::observed::{DaemonSetFacts, InstallationFacts, TyphaFacts, linux_agent};
 
@@ -104,8 +105,8 @@ fn cluster(case: &Case) -> Cluster {
 #[case::pinned_without_a_version(Case { information: "v3.32.1", pinned: Some("stable"), ..Case::default() }, "v3.32.1")]
 fn release_of_the_agent(#[case] case: Case, #[case] expected: &str) {
     let plan = cluster(&case).plan();
-    assert_eq!(plan.agent.blocked, None);
-    let agent = plan.agent.daemon_sets.first().unwrap();
+    assert_eq!(plan.components[Component::NodeAgent].blocked, None);
+    let agent = plan.components[Component::NodeAgent].daemon_sets.first().unwrap();
     assert_eq!(agent.version.as_ref().unwrap().to_string(), expected);
     let tag = case.pinned.unwrap_or(expected);
     let image = agent.image.as_ref().unwrap();
@@ -139,7 +140,10 @@ fn a_release_that_is_kept_is_told() {
         ours: Some("v3.32.2"),
         ..Case::default()
     };
-    let note = cluster(&case).plan().agent.note.unwrap();
+    let note = cluster(&case).plan().components[Component::NodeAgent]
+        .note
+        .clone()
+        .unwrap();
     insta::assert_snapshot!(note, @"ClusterInformation default spec.calicoVersion says v3.32.1, which an older agent on a Windows node may have written: the agent stays at v3.32.2; to go back, set spec.nodeAgent.image.tag");
 }
 
@@ -150,7 +154,11 @@ fn a_pinned_release_must_be_known() {
         pinned: Some("v3.99.0"),
         ..Case::default()
     };
-    let message = cluster(&case).plan().agent.blocked.unwrap().message;
+    let message = cluster(&case).plan().components[Component::NodeAgent]
+        .blocked
+        .clone()
+        .unwrap()
+        .message;
     assert!(
         message.starts_with("WindowsNodeConfig default spec.nodeAgent.image.tag is v3.99.0: "),
         "{message}"

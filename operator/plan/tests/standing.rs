@@ -8,21 +8,22 @@ use std::collections::BTreeMap;
 
 use insta::assert_yaml_snapshot;
 use rstest::{Context, rstest};
+use wn_api::component::Component;
 use wn_api::names::{kube_proxy, node_agent};
 use wn_api::spec::Management;
+use wn_plan::component::ownership::Ownership;
 use wn_plan::decide::Plan;
 use wn_plan::observed::OwnKind;
-use wn_plan::standing::Standing;
 
 use common::*;
 
 const KUBE_PROXY_IMAGE: &str = "sigwindowstools/kube-proxy:v1.36.3-calico-hostprocess";
 
-fn by(standing: &Standing) -> String {
+fn by(standing: &Ownership) -> String {
     match standing {
-        Standing::Managed => "Managed".to_owned(),
-        Standing::External { by } => format!("External: {by}"),
-        Standing::NotNeeded { why } => format!("NotNeeded: {why}"),
+        Ownership::Managed => "Managed".to_owned(),
+        Ownership::External { by } => format!("External: {by}"),
+        Ownership::NotNeeded { why } => format!("NotNeeded: {why}"),
     }
 }
 
@@ -68,8 +69,8 @@ fn auto_stands_down_for_others(
     cluster.config_mut().spec.platform.accept_unsupported = true;
     let plan = cluster.plan();
     let said = BTreeMap::from([
-        ("agent", by(&plan.agent.standing)),
-        ("kube-proxy", by(&plan.proxy.standing)),
+        ("agent", by(&plan.components[Component::NodeAgent].ownership)),
+        ("kube-proxy", by(&plan.components[Component::KubeProxy].ownership)),
     ]);
     assert_yaml_snapshot!(context.description.unwrap(), said);
     let expected: Vec<_> = [(agent, node_agent::DAEMON_SET), (proxy, kube_proxy::DAEMON_SET)]
@@ -106,11 +107,13 @@ fn ours_are_deleted_when_others_take_over(#[case] takes_over: Arrange, #[case] e
     cluster.pass();
     takes_over(&mut cluster);
     let plan = cluster.pass();
-    let mut names: Vec<_> = plan.deletions.iter().map(|o| o.name.as_str()).collect();
+    let mut names: Vec<_> = plan.deletions.iter().map(|(_, o)| o.name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, expected);
     assert!(
-        plan.objects.iter().all(|o| !plan.deletions.contains(&o.object)),
+        plan.objects
+            .iter()
+            .all(|o| plan.deletions.iter().all(|(_, gone)| *gone != o.object)),
         "never written and deleted at once"
     );
     assert!(cluster.plan().deletions.is_empty(), "once");
@@ -134,8 +137,11 @@ fn we_do_not_stand_down_for_ourselves() {
     assert_eq!(cluster.observed.daemon_sets.len(), 2);
     let plan = cluster.plan();
     assert_eq!(
-        (&plan.agent.standing, &plan.proxy.standing),
-        (&Standing::Managed, &Standing::Managed)
+        (
+            &plan.components[Component::NodeAgent].ownership,
+            &plan.components[Component::KubeProxy].ownership
+        ),
+        (&Ownership::Managed, &Ownership::Managed)
     );
     assert!(plan.deletions.is_empty());
 }

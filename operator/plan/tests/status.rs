@@ -11,6 +11,7 @@ use rstest::{Context, rstest};
 use serde_json::json;
 use wn_api::WindowsNodeConfigStatus;
 use wn_api::calico::DEFAULT;
+use wn_api::component::Component;
 use wn_api::reasons::conditions as types;
 use wn_api::spec::NetworkType;
 use wn_plan::applied::{Applied, Failure, Part};
@@ -182,8 +183,8 @@ fn giving_back_is_said() {
 fn a_failed_write(
     #[values(
         (Part::Calico, types::CALICO_CONFIGURED),
-        (Part::NodeAgent, types::NODE_AGENT_AVAILABLE),
-        (Part::KubeProxy, types::KUBE_PROXY_AVAILABLE)
+        (Part::Component(Component::NodeAgent), types::NODE_AGENT_AVAILABLE),
+        (Part::Component(Component::KubeProxy), types::KUBE_PROXY_AVAILABLE)
     )]
     (part, type_): (Part, &str),
     #[values((false, "ApplyFailed"), (true, "Forbidden"))] (forbidden, reason): (bool, &str),

@@ -9,12 +9,13 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::DEFAULT;
+use wn_api::component::Component;
 use wn_api::names::{node_agent, tigera};
 use wn_api::reasons::Reason;
 use wn_api::spec::{Conflicts, Management, NetworkType, Policy, WhenInUse};
+use wn_plan::component::ownership::Ownership;
 use wn_plan::decide::Plan;
-use wn_plan::observed::{App, TigeraStatusFacts};
-use wn_plan::standing::Standing;
+use wn_plan::observed::TigeraStatusFacts;
 use wn_plan::status::describe;
 
 use common::*;
@@ -56,11 +57,14 @@ fn starts_ours(plan: &Plan) -> bool {
 
 fn their_pod(cluster: &mut Cluster, there: bool) {
     let key = (
-        tigera::AGENT_NAMESPACE.to_owned(),
+        tigera::CALICO_NAMESPACE.to_owned(),
         "calico-node-windows-x".to_owned(),
     );
     if there {
-        cluster.observed.pods.insert(key, pod(App::NodeAgent, "win-0"));
+        cluster
+            .observed
+            .pods
+            .insert(key, pod(Component::NodeAgent, "win-0"));
     } else {
         cluster.observed.pods.remove(&key);
     }
@@ -71,7 +75,7 @@ fn our_pods_end(cluster: &mut Cluster) {
         .observed
         .pods
         .iter()
-        .filter(|((namespace, _), p)| namespace == NAMESPACE && p.app == App::NodeAgent)
+        .filter(|((namespace, _), p)| namespace == NAMESPACE && p.component == Component::NodeAgent)
         .map(|(key, _)| key.clone())
         .collect();
     for key in keys {
@@ -108,7 +112,10 @@ fn enforce_writes_all_at_once_and_gives_all_back(
         json!([pool]),
         "nothing else of the pool"
     );
-    assert_eq!(plan.agent.standing.as_str(), "External");
+    assert_eq!(
+        plan.components[Component::NodeAgent].ownership.as_str(),
+        "External"
+    );
     assert!(!starts_ours(&plan));
     assert!(plan.services_endpoint.is_some());
 
@@ -311,13 +318,20 @@ fn ours_goes_before_theirs_comes_and_the_other_way_round() {
     // First the Installation is prepared, which also shows that we may write it. Ours runs meanwhile.
     cluster.edit_spec(|s| s.calico.installation = Policy::Enforce);
     let plan = cluster.pass();
-    assert_eq!(plan.agent.standing, Standing::Managed);
+    assert_eq!(
+        plan.components[Component::NodeAgent].ownership,
+        Ownership::Managed
+    );
     assert_eq!(installation(&cluster, BGP), "Disabled");
     assert_eq!(installation(&cluster, HNS), "Disabled");
     assert!(plan.deletions.is_empty());
     // Then ours goes, and only when its last pod has gone theirs is switched on.
     let plan = cluster.pass();
-    assert!(plan.deletions.iter().any(|o| o.name == node_agent::DAEMON_SET));
+    assert!(
+        plan.deletions
+            .iter()
+            .any(|(_, o)| o.name == node_agent::DAEMON_SET)
+    );
     assert_eq!(installation(&cluster, HNS), "Disabled");
     let plan = cluster.pass();
     assert_eq!(reasons(&plan), [Reason::WaitingForPrecondition]);
@@ -370,8 +384,11 @@ fn ours_stays_while_the_installation_cannot_be_prepared() {
     for _ in 0..3 {
         let plan = cluster.pass();
         assert_eq!(reasons(&plan), [Reason::FieldConflict]);
-        assert_eq!(plan.agent.standing, Standing::Managed);
-        assert!(plan.deletions.is_empty() && plan.agent.blocked.is_none());
+        assert_eq!(
+            plan.components[Component::NodeAgent].ownership,
+            Ownership::Managed
+        );
+        assert!(plan.deletions.is_empty() && plan.components[Component::NodeAgent].blocked.is_none());
     }
 }
 
@@ -389,7 +406,11 @@ fn ours_goes_when_theirs_is_switched_on_by_hand() {
         json!({"calicoNetwork": {"windowsDataplane": "HNS"}}),
     );
     let plan = cluster.pass();
-    assert!(plan.deletions.iter().any(|o| o.name == node_agent::DAEMON_SET));
+    assert!(
+        plan.deletions
+            .iter()
+            .any(|(_, o)| o.name == node_agent::DAEMON_SET)
+    );
     assert_eq!(reasons(&plan), [Reason::ReportOnly], "the rest is said");
     // And not by us: it is not ours to switch off.
     cluster.edit_spec(|s| s.node_agent.management = Management::Managed);
@@ -632,7 +653,7 @@ proptest! {
                     let was = installation(&cluster, HNS);
                     let ours = wn_plan::tigera::ours_present(&cluster.observed);
                     let theirs = cluster.observed.daemon_sets.contains_key(&their_key())
-                        || cluster.observed.agent_pods_in(tigera::AGENT_NAMESPACE);
+                        || cluster.observed.agent_pods_in(tigera::CALICO_NAMESPACE);
                     let plan = cluster.pass();
                     let is = installation(&cluster, HNS);
                     prop_assert!(is != "HNS" || was == "HNS" || !ours, "theirs was switched on beside ours");

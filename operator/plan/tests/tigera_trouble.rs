@@ -8,6 +8,7 @@ use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::DEFAULT;
+use wn_api::component::Component;
 use wn_api::names::tigera;
 use wn_api::spec::{Management, NetworkType, Policy};
 use wn_plan::applied::{Applied, Failure, Part};
@@ -103,7 +104,7 @@ fn a_cold_start_without_the_right() {
          information for Calico Windows daemonset configuration",
     );
     let failure = Failure {
-        part: Part::NodeAgent,
+        part: Part::Component(Component::NodeAgent),
         forbidden: true,
         message: "ConfigMap tigera-operator/kubernetes-services-endpoint (allow it with the chart value tigeraOperator.enabled=true): \
                   forbidden"

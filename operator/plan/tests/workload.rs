@@ -20,18 +20,18 @@ use wn_plan::workload::Workload;
 use wn_plan::workload::kube_proxy::{Group, Members, image as kube_proxy_image, kube_proxy};
 use wn_plan::workload::node_agent::{MANAGED_ENV, images as node_agent_images, node_agent};
 
-use common::{CALICO_NETWORKS, around};
+use common::{CALICO_NETWORKS, context};
 
 const CALICO: Version = Version::new(3, 32, 1);
 /// One newer than the newest released, because the gates of that one are known.
 const KUBE_PROXY_MINORS: std::ops::RangeInclusive<u32> = 29..=38;
 
 fn agent(version: &Version, api: CalicoApi, network: NetworkType) -> Workload {
-    node_agent(&NodeAgent::default(), version, api, &around(network))
+    node_agent(&NodeAgent::default(), version, api, &context(network))
 }
 
 fn proxy(minor: u32, network: NetworkType, dsr: bool) -> Workload {
-    kube_proxy(&KubeProxy::default(), &group(minor, dsr), &around(network))
+    kube_proxy(&KubeProxy::default(), &group(minor, dsr), &context(network))
 }
 
 fn group(minor: u32, dsr: bool) -> Group {
@@ -186,14 +186,14 @@ fn every_option() {
         "updateStrategy": {"type": "OnDelete"}, "featureGates": {"Foo": true}, "extraArgs": ["--v=4"],
     })))
     .unwrap();
-    let around = around(NetworkType::CalicoVxlan);
-    let agent = node_agent(&agent, &CALICO, CalicoApi::V1, &around);
+    let context = context(NetworkType::CalicoVxlan);
+    let agent = node_agent(&agent, &CALICO, CalicoApi::V1, &context);
     assert_yaml_snapshot!("every_option_node_agent", agent.daemon_set);
     assert_snapshot!(
         "every_option_cni",
         agent.config_map.unwrap().data.unwrap()["config"]
     );
-    let proxy = kube_proxy(&proxy, &group(32, true), &around);
+    let proxy = kube_proxy(&proxy, &group(32, true), &context);
     assert_yaml_snapshot!("every_option_kube_proxy", proxy.daemon_set);
 }
 
@@ -359,10 +359,10 @@ fn kube_proxys_service_stays_where_it_is_not_ours(
     #[case] expected: &[&str],
 ) {
     for network in CALICO_NETWORKS {
-        let mut around = around(network);
-        around.kube_proxy_is_ours = ours;
+        let mut context = context(network);
+        context.kube_proxy_is_ours = ours;
         let version = version.parse().unwrap();
-        let workload = node_agent(&NodeAgent::default(), &version, CalicoApi::V1, &around);
+        let workload = node_agent(&NodeAgent::default(), &version, CalicoApi::V1, &context);
         let all = pod(&workload.daemon_set).init_containers.iter().flatten();
         let names: Vec<_> = all.clone().map(|c| c.name.as_str()).collect();
         assert_eq!(names, expected);
@@ -412,7 +412,7 @@ fn every_variable_of_the_agent_is_managed() {
 #[test]
 fn log_levels_are_set_when_asked() {
     let level = |spec: &NodeAgent| {
-        let workload = node_agent(spec, &CALICO, CalicoApi::V1, &around(NetworkType::CalicoVxlan));
+        let workload = node_agent(spec, &CALICO, CalicoApi::V1, &context(NetworkType::CalicoVxlan));
         let felix = pod(&workload.daemon_set)
             .containers
             .iter()
@@ -453,7 +453,7 @@ fn config_change_rolls_the_pods() {
             .remove(annotations::CONFIG_CHECKSUM)
             .unwrap()
     };
-    let mut other = around(NetworkType::CalicoVxlan);
+    let mut other = context(NetworkType::CalicoVxlan);
     other.service_cidrs = vec!["10.0.0.0/16".into()];
     let changed = node_agent(&NodeAgent::default(), &CALICO, CalicoApi::V1, &other);
     assert_ne!(

@@ -8,7 +8,7 @@ use wn_api::spec::TaintMode;
 use wn_plan::applied::Applied;
 use wn_plan::calico::contest::Contests;
 use wn_plan::decide::Plan;
-use wn_plan::node::{Setting, Table};
+use wn_plan::node::{ClusterContext, Table};
 
 use crate::events::Events;
 use crate::lease::Leadership;
@@ -50,7 +50,7 @@ pub struct Outcome {
     pub generation: Option<i64>,
     pub plan: Plan,
     pub applied: Applied,
-    pub setting: Setting,
+    pub cluster: ClusterContext,
     /// How Nodes are marked; `None` when nothing may be written, which it may not before finalizer and originals stand.
     pub taint: Option<TaintMode>,
 }

@@ -56,7 +56,7 @@ fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Optio
         let outcome = memory.outcome.as_ref().filter(|o| o.uid == config.metadata.uid)?;
         let nodes = status::Nodes {
             table: &memory.table,
-            setting: &outcome.setting,
+            cluster: &outcome.cluster,
         };
         let found = |e: &Entry| {
             (

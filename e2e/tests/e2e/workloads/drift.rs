@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use kube::api::{Api, DeleteParams, DynamicObject};
 use serde_json::{Value, json};
-use wn_api::names::{kube_proxy, node_agent};
+use wn_api::names::{SCRIPT_KEY, kube_proxy, node_agent};
 use wn_e2e::control_plane::ClusterOptions;
 use wn_e2e::operator::NAME;
 use wn_e2e::test_cluster::{TestCluster, minimal};
@@ -93,7 +93,7 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
     }
     for (name, key) in [
         (node_agent::CONFIG_MAP, node_agent::CONFIG_KEY),
-        (kube_proxy::CONFIG_MAP, kube_proxy::SCRIPT_KEY),
+        (kube_proxy::CONFIG_MAP, SCRIPT_KEY),
     ] {
         let right = content(&get(&maps, name).await?);
         edit(&maps, name, json!({"data": {key: "exit 1"}})).await?;

@@ -226,10 +226,10 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
         ],
     )
     .await?;
-    namespace(&test, tigera::AGENT_NAMESPACE).await?;
+    namespace(&test, tigera::CALICO_NAMESPACE).await?;
     foreign(
         &test,
-        tigera::AGENT_NAMESPACE,
+        tigera::CALICO_NAMESPACE,
         AGENT,
         "quay.io/calico/node-windows:v3.32.1",
     )
@@ -270,7 +270,7 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
         &["DaemonSet calico-system/"],
     )
     .await?;
-    let theirs = daemon_sets(&test, tigera::AGENT_NAMESPACE);
+    let theirs = daemon_sets(&test, tigera::CALICO_NAMESPACE);
     theirs.delete(AGENT, &DeleteParams::background()).await?;
     ours(&test, AGENT).await?;
     test.ready().await?;

@@ -23,6 +23,8 @@ pub use workload::{
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
+use crate::component::Component;
+
 /// Whether the operator writes to the cluster.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, schemars::JsonSchema, PartialEq, Serialize)]
 pub enum Mode {
@@ -122,7 +124,35 @@ pub struct WindowsNodeConfigSpec {
     pub deletion_policy: DeletionPolicy,
 }
 
+/// The settings that every component has.
+#[derive(Clone, Copy, Debug)]
+pub struct ComponentSpec<'a> {
+    pub management: Management,
+    pub image: &'a Image,
+    pub resources: Option<&'a Resources>,
+    pub tolerations: &'a [Toleration],
+}
+
+macro_rules! component_spec {
+    ($spec:expr) => {
+        ComponentSpec {
+            management: $spec.management,
+            image: &$spec.image,
+            resources: $spec.resources.as_ref(),
+            tolerations: &$spec.tolerations,
+        }
+    };
+}
+
 impl WindowsNodeConfigSpec {
+    pub fn component(&self, component: Component) -> ComponentSpec<'_> {
+        match component {
+            Component::NetworkAgent => component_spec!(self.network_agent),
+            Component::NodeAgent => component_spec!(self.node_agent),
+            Component::KubeProxy => component_spec!(self.kube_proxy),
+        }
+    }
+
     /// The smallest spec: a network type, everything else discovered or defaulted.
     pub fn minimal(type_: NetworkType) -> Self {
         Self {

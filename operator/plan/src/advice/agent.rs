@@ -1,10 +1,10 @@
 //! Calico's version on Windows nodes.
 
-use wn_api::spec::NetworkType;
+use wn_api::component::Component;
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
-use crate::observed::App;
+use crate::network;
 use crate::version::Version;
 
 pub const RULES: &[Rule] = &[
@@ -65,21 +65,22 @@ fn several_networks(cluster: &Cluster) -> Vec<Hit> {
             "pods of a node's second block and later ones reach no Service, because kube-proxy knows one HNS network",
         )
     };
-    let several = cluster.spec.node_agent.use_single_network == Some(false) && cluster.runs_our_agent();
+    let several =
+        cluster.spec.node_agent.use_single_network == Some(false) && cluster.runs_ours(Component::NodeAgent);
     several.then(hit).into_iter().collect()
 }
 
 fn untested_overlay(cluster: &Cluster) -> Vec<Hit> {
-    let flannel = cluster.spec.network.type_ == NetworkType::FlannelVxlan;
+    let untested = network::of(cluster.spec.network.type_).policy_untested;
     let calico = cluster.observed.calico.cluster_information.is_some();
-    let hit = || {
+    let hit = |network: &str| {
         Hit::new(
             "WindowsNodeConfig default",
             "spec.network.type",
-            "Calico's network policy on flannel's VXLAN is not tested on Windows nodes",
+            format!("Calico's network policy on {network} is not tested on Windows nodes"),
         )
     };
-    (flannel && calico).then(hit).into_iter().collect()
+    untested.filter(|_| calico).map(hit).into_iter().collect()
 }
 
 const MENDED: (u32, u32) = (3, 31);
@@ -105,7 +106,7 @@ fn skew(cluster: &Cluster) -> Vec<Hit> {
     let Some(calico) = cluster.calico().map(|calico| calico.version) else {
         return Vec::new();
     };
-    if cluster.runs_our_agent() {
+    if cluster.runs_ours(Component::NodeAgent) {
         // Ours follows Calico unless it is told otherwise.
         let asked: Option<Version> = cluster
             .spec
@@ -128,7 +129,7 @@ fn skew(cluster: &Cluster) -> Vec<Hit> {
         .observed
         .daemon_sets
         .iter()
-        .filter(|(_, d)| d.app == App::NodeAgent && !d.ours);
+        .filter(|(_, d)| d.component == Component::NodeAgent && !d.ours);
     agents
         .filter_map(|((namespace, name), facts)| {
             let agent = facts.version.as_ref().filter(|v| minor(v) != minor(&calico))?;

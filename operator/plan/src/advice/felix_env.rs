@@ -4,6 +4,7 @@
 //! (Calico `felix/config`). The agent's pods, ours and tigera/operator's alike, set a few.
 
 use wn_api::calico::ConfigKind;
+use wn_api::component::Component;
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
@@ -132,7 +133,7 @@ fn probes(cluster: &Cluster) -> Vec<Hit> {
         .felix()
         .and_then(|f| f.number("healthPort"))
         .filter(|p| *p != HEALTH_PORT);
-    port.filter(|_| cluster.runs_our_agent())
+    port.filter(|_| cluster.runs_ours(Component::NodeAgent))
         .map(|port| {
             let message = format!("healthPort is {port}, and the agent's probes ask port {HEALTH_PORT}");
             Hit::new("FelixConfiguration default", "spec.healthPort", message)

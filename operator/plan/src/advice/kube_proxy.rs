@@ -1,10 +1,9 @@
 //! Somebody else's kube-proxy on Windows nodes, as far as the API shows how it runs.
 
+use wn_api::component::Component;
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
-use crate::observed::App;
-use crate::standing::{self, Standing};
 use crate::version;
 
 pub const RULES: &[Rule] = &[
@@ -36,17 +35,13 @@ pub const RULES: &[Rule] = &[
 const IMAGE: &str = "spec.template.spec.containers.image";
 const ARGUMENTS: &str = "spec.template.spec.containers.args";
 
-fn is_theirs(cluster: &Cluster) -> bool {
-    standing::kube_proxy(cluster.spec, cluster.observed) != Standing::Managed
-}
-
 fn dsr(cluster: &Cluster) -> Vec<Hit> {
-    if !is_theirs(cluster) {
+    if cluster.runs_ours(Component::KubeProxy) {
         return Vec::new();
     }
     let off = cluster
         .observed
-        .foreign(App::KubeProxy)
+        .foreign(Component::KubeProxy)
         .filter(|(_, d)| d.dsr == Some(false));
     let hits = off.map(|((namespace, name), _)| {
         let message =
@@ -69,12 +64,12 @@ fn dsr(cluster: &Cluster) -> Vec<Hit> {
 const RKE2: &str = "metadata.annotations[rke2.io/node-args]";
 
 fn skew(cluster: &Cluster) -> Vec<Hit> {
-    if !is_theirs(cluster) {
+    if cluster.runs_ours(Component::KubeProxy) {
         return Vec::new();
     }
     let found = cluster
         .observed
-        .foreign(App::KubeProxy)
+        .foreign(Component::KubeProxy)
         .filter_map(|((namespace, name), facts)| {
             let proxy = facts.version.as_ref()?;
             let server = cluster.observed.kubernetes.as_ref();

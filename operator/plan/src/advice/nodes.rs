@@ -1,5 +1,6 @@
 //! What is written on Windows Nodes and has no place there.
 
+use wn_api::component::Component;
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
@@ -122,6 +123,6 @@ fn unsupported_builds(cluster: &Cluster) -> Vec<Hit> {
     let hit = Hit::of_many(NODES, "status.nodeInfo.kernelVersion", names, |names| {
         format!("{names} run a version of Windows that Calico does not support")
     });
-    let calico = cluster.backend.is_some() || cluster.runs_our_agent();
+    let calico = cluster.backend.is_some() || cluster.runs_ours(Component::NodeAgent);
     hit.filter(|_| calico).into_iter().collect()
 }

@@ -1,9 +1,11 @@
 //! What a platform asks of Windows nodes that no API object shows, and what it does not support: `WN1101` and on.
 
-use wn_api::spec::{NetworkType, Platform};
+use wn_api::spec::Platform;
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
+use crate::network;
+use crate::network::role::{Backend, Dataplane};
 use crate::platform::{self, LIMITATIONS, name, objection};
 use crate::version::Version;
 
@@ -188,7 +190,7 @@ fn aks(cluster: &Cluster) -> Vec<Hit> {
 }
 
 fn metadata(cluster: &Cluster) -> Vec<Hit> {
-    let switch = cluster.spec.network.type_ != NetworkType::CloudProvider;
+    let switch = !network::of(cluster.spec.network.type_).is_of_platform();
     let it = cloud(cluster).filter(|p| switch && matches!(p, Platform::Aws | Platform::Gce));
     nodes(it.map(|p| {
         format!(
@@ -200,7 +202,7 @@ fn metadata(cluster: &Cluster) -> Vec<Hit> {
 
 fn source_check(cluster: &Cluster) -> Vec<Hit> {
     let type_ = cluster.spec.network.type_;
-    let it = cloud(cluster).filter(|p| bridged(type_) && *p == Platform::Aws);
+    let it = cloud(cluster).filter(|p| bridged(cluster) && *p == Platform::Aws);
     it.map(|_| {
         let message = format!(
             "EC2 drops packets with addresses of pods, which {} sends as they are",
@@ -215,7 +217,7 @@ fn source_check(cluster: &Cluster) -> Vec<Hit> {
 fn spoofing(cluster: &Cluster) -> Vec<Hit> {
     let type_ = cluster.spec.network.type_;
     let own = platform(cluster).is_some() && cloud(cluster).is_none();
-    nodes((own && bridged(type_)).then(|| {
+    nodes((own && bridged(cluster)).then(|| {
         format!(
             "with {} packets of pods have the MAC address of their node; if they do not leave a virtual machine all the same, look at \
              what its hypervisor allows",
@@ -225,20 +227,12 @@ fn spoofing(cluster: &Cluster) -> Vec<Hit> {
 }
 
 fn firewall(cluster: &Cluster) -> Vec<Hit> {
-    let it = cloud(cluster).filter(|_| overlay(cluster.spec.network.type_));
+    let it = cloud(cluster).filter(|_| network::of(cluster.spec.network.type_).is_overlay());
     nodes(it.map(|p| format!("the overlay needs UDP 4789 through the firewall of {}", name(p))))
 }
 
-/// HNS network of type L2Bridge.
-fn bridged(type_: NetworkType) -> bool {
-    matches!(
-        type_,
-        NetworkType::CalicoBgp | NetworkType::FlannelHostGateway | NetworkType::StaticRoutes
-    )
-}
-
-fn overlay(type_: NetworkType) -> bool {
-    matches!(type_, NetworkType::CalicoVxlan | NetworkType::FlannelVxlan)
+fn bridged(cluster: &Cluster) -> bool {
+    network::of(cluster.spec.network.type_).dataplane == Dataplane::L2Bridge
 }
 
 fn untested(cluster: &Cluster) -> Vec<Hit> {
@@ -252,7 +246,7 @@ fn untested(cluster: &Cluster) -> Vec<Hit> {
 }
 
 fn remote_access(cluster: &Cluster) -> Vec<Hit> {
-    let bgp = cluster.spec.network.type_ == NetworkType::CalicoBgp;
+    let bgp = cluster.backend == Some(Backend::Bgp);
     nodes(bgp.then(|| {
         "each Windows node needs the role RemoteAccess with Routing and its service, which the API does not show"
             .to_owned()
@@ -260,7 +254,7 @@ fn remote_access(cluster: &Cluster) -> Vec<Hit> {
 }
 
 fn no_bgp(cluster: &Cluster) -> Vec<Hit> {
-    let bgp = cluster.spec.network.type_ == NetworkType::CalicoBgp;
+    let bgp = cluster.backend == Some(Backend::Bgp);
     let broken = cluster
         .calico()
         .filter(|calico| bgp && lacks_bgp(&calico.version));

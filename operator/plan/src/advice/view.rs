@@ -1,13 +1,14 @@
 //! What a check sees: the whole of what is known, and what most of them ask of it.
 
 use wn_api::calico::{ConfigKind, DEFAULT};
+use wn_api::component::Component;
 use wn_api::spec::WindowsNodeConfigSpec;
 
+use crate::component::ownership::{self, Ownership};
 use crate::network;
-use crate::network::role::{Backend, CalicoRole};
+use crate::network::role::Backend;
 use crate::observed::{BlockFacts, CalicoObject, Observed};
 use crate::release::{self, Release};
-use crate::standing::{self, Standing};
 
 pub struct Cluster<'a> {
     pub spec: &'a WindowsNodeConfigSpec,
@@ -19,14 +20,10 @@ pub struct Cluster<'a> {
 
 impl<'a> Cluster<'a> {
     pub fn of(spec: &'a WindowsNodeConfigSpec, observed: &'a Observed) -> Self {
-        let backend = match network::of(spec.network.type_).calico() {
-            CalicoRole::Networking(backend) => Some(backend),
-            CalicoRole::Policy { .. } => None,
-        };
         Self {
             spec,
             observed,
-            backend,
+            backend: network::of(spec.network.type_).calico.backend(),
         }
     }
 
@@ -44,9 +41,9 @@ impl<'a> Cluster<'a> {
         release::of_calico(self.observed)
     }
 
-    /// We run Calico's agent on Windows nodes.
-    pub fn runs_our_agent(&self) -> bool {
-        standing::node_agent(self.spec, self.observed) == Standing::Managed
+    /// We run the component on Windows nodes.
+    pub fn runs_ours(&self, component: Component) -> bool {
+        ownership::of(component, self.spec, self.observed) == Ownership::Managed
     }
 
     /// Blocks of Windows nodes.

@@ -6,8 +6,8 @@ use wn_api::names::{MAX_VXLAN_VNI, MIN_VXLAN_VNI, VXLAN_PORT};
 use wn_api::spec::{WhenInUse, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
-use super::{CalicoPlan, hold, pools};
-use crate::field::{Desired, FieldId};
+use super::{hold, pools};
+use crate::field::{Change, Desired, FieldId};
 use crate::network::role::Backend;
 use crate::observed::Observed;
 
@@ -114,14 +114,18 @@ fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]
 
 /// What agents are told: the VNI that Felix has after the plan's writes. While the one we want is held back, reported on or
 /// somebody else's, Linux nodes go on with the one that is stored.
-pub fn agents_vni(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &CalicoPlan) -> i32 {
-    let mut changes = plan.writes.iter().flat_map(|w| &w.changes);
+pub fn agents_vni<'a>(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    mut changes: impl Iterator<Item = &'a Change>,
+    originals: &[Original],
+) -> i32 {
     let written = changes.find(|c| c.id.kind == ConfigKind::FelixConfiguration && c.id.field == VNI);
     let stored = || found_vni(observed).and_then(usable);
     written
         .and_then(|c| usable(number(c.to.as_ref()?)?))
         .or_else(stored)
-        .unwrap_or_else(|| vni(spec, observed, &plan.originals))
+        .unwrap_or_else(|| vni(spec, observed, originals))
 }
 
 const VNI: &str = "vxlanVNI";

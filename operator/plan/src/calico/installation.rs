@@ -11,7 +11,7 @@ use crate::network;
 use crate::network::role::{Backend, CalicoRole};
 use crate::observed::CalicoObject;
 use crate::observed::tigera::{POOLS, pool_field};
-use crate::tigera::{self, Turn, installation_object};
+use crate::tigera::{self, AgentOwner, installation_object};
 
 impl Judge<'_> {
     pub(super) fn installation(&mut self) {
@@ -22,19 +22,21 @@ impl Judge<'_> {
             .into_iter()
             .collect();
         let enforce = self.spec.calico.installation == Policy::Enforce;
-        let turn = tigera::turn(self.spec, self.observed);
-        if matches!(turn, Turn::Ours | Turn::NoOperator)
+        let owner = tigera::agent_owner(self.spec, self.observed);
+        if matches!(owner, AgentOwner::Ours | AgentOwner::NoOperator)
             && let Some(stray) = tigera::stray_folders(self.observed)
         {
             self.find(Reason::ReportOnly, stray);
         }
-        let mut fields = match turn {
-            Turn::NoOperator => return,
-            Turn::Ours if enforce => self.encapsulations(installation),
-            Turn::Ours => return,
-            Turn::OursForNow | Turn::Theirs => tigera::prepared(self.spec, self.observed, installation),
+        let mut fields = match owner {
+            AgentOwner::NoOperator => return,
+            AgentOwner::Ours if enforce => self.encapsulations(installation),
+            AgentOwner::Ours => return,
+            AgentOwner::OursForNow | AgentOwner::Theirs => {
+                tigera::prepared(self.spec, self.observed, installation)
+            }
         };
-        if turn == Turn::Theirs {
+        if owner == AgentOwner::Theirs {
             fields.push(tigera::switch());
         }
         if let Some(message) = tigera::mismatch(self.spec, self.observed) {
@@ -48,7 +50,7 @@ impl Judge<'_> {
     }
 
     fn encapsulations(&self, installation: &CalicoObject) -> Vec<Desired> {
-        match network::of(self.spec.network.type_).calico() {
+        match network::of(self.spec.network.type_).calico {
             CalicoRole::Networking(backend) => tigera::encapsulations(self.observed, installation, backend),
             CalicoRole::Policy { .. } => Vec::new(),
         }
@@ -123,7 +125,7 @@ impl Judge<'_> {
             pools.any(|p| p["cidr"] == pool.text("cidr"))
         });
         let enforce = self.spec.calico.installation == Policy::Enforce
-            && tigera::turn(self.spec, self.observed) != Turn::NoOperator;
+            && tigera::agent_owner(self.spec, self.observed) != AgentOwner::NoOperator;
         let written = self.judged.wanted.iter().any(|w| w.desired.id.field == field);
         match (enforce && listed, written) {
             (true, true) => self.find(

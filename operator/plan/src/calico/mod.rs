@@ -7,6 +7,7 @@ pub mod api;
 pub mod contest;
 pub mod datastore;
 mod desired;
+pub mod held;
 mod hold;
 mod installation;
 pub mod originals;
@@ -24,12 +25,11 @@ use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 use wn_api::status::Original;
 
-pub use desired::{agents_vni, found_vni};
+pub use desired::found_vni;
 
 use crate::field::{Change, FieldId};
 use crate::finding::Finding;
-use crate::network::role::CalicoRole;
-use crate::network::{self, NetworkOption};
+use crate::network::{self, NetworkProfile};
 use crate::observed::Observed;
 use contest::Contests;
 
@@ -97,10 +97,10 @@ pub fn plan(
     contests: &Contests,
     now: Timestamp,
 ) -> CalicoPlan {
-    let held = originals::held(observed);
-    let option = network::of(spec.network.type_);
-    if let CalicoRole::Policy { .. } = option.calico() {
-        return beside(option, spec, observed, contests, held, now);
+    let held = held::held(observed);
+    let profile = network::of(spec.network.type_);
+    if profile.calico.backend().is_none() {
+        return beside(profile, spec, observed, contests, held, now);
     }
     if let Some(finding) = datastore::finding(&spec.calico.datastore, observed) {
         let form = datastore::of_another(&spec.calico.datastore, observed);
@@ -137,9 +137,15 @@ pub fn plan(
     }
 }
 
+/// The VNI that agents are told: what `FelixConfiguration` will say after the writes of the plan.
+pub fn agents_vni(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &CalicoPlan) -> i32 {
+    let changes = plan.writes.iter().flat_map(|w| &w.changes);
+    desired::agents_vni(spec, observed, changes, &plan.originals)
+}
+
 /// Where Calico only enforces policy, the fields of whatever networks the nodes are set instead of Calico's.
 fn beside(
-    option: &dyn NetworkOption,
+    profile: &NetworkProfile,
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
     contests: &Contests,
@@ -147,7 +153,7 @@ fn beside(
     now: Timestamp,
 ) -> CalicoPlan {
     let form = api::form(&observed.calico);
-    let fields = option.settings(observed);
+    let fields = profile.checks.settings(observed);
     let (judged, of_network) = match network::flannel::held(spec, observed, &fields) {
         Some(finding) => (ownership::Judged::default(), vec![finding]),
         None => ownership::judge_fields(fields, spec, observed, &held, contests, now),

@@ -2,47 +2,18 @@
 
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
-use wn_api::calico::{CalicoApi, ConfigKind};
+use wn_api::calico::ConfigKind;
 use wn_api::names::{FINALIZER, managers};
 use wn_api::reasons::Reason;
 use wn_api::spec::{DeletionPolicy, GivenOriginal, UnknownOriginals, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
 use super::api;
+use super::held::{api_of, object};
 use super::ownership::Judged;
 use crate::field::FieldId;
 use crate::finding::Finding;
 use crate::observed::{CalicoObject, Observed};
-
-/// The stored entries without those of objects that were deleted and created again under their name.
-pub fn held(observed: &Observed) -> Vec<Original> {
-    let mut held = observed.originals();
-    held.retain(|o| {
-        let object = object(observed, &FieldId::of(o));
-        object.is_none_or(|object| is_about(o, object, observed))
-    });
-    held
-}
-
-/// Is the object there that the entry is about?
-pub fn is_there(original: &Original, observed: &Observed) -> bool {
-    let object = object(observed, &FieldId::of(original));
-    object.is_some_and(|object| is_about(original, object, observed))
-}
-
-/// Is the entry about this very object? In another form of Calico's API the same object has another uid.
-fn is_about(original: &Original, object: &CalicoObject, observed: &Observed) -> bool {
-    let uid = original
-        .uid
-        .as_ref()
-        .filter(|_| original.api == api_of(original.kind, observed));
-    uid.is_none_or(|uid| *uid == object.uid)
-}
-
-fn api_of(kind: ConfigKind, observed: &Observed) -> Option<CalicoApi> {
-    let form = api::form(&observed.calico);
-    form.filter(|_| ConfigKind::OF_CALICO.contains(&kind))
-}
 
 /// The list to store before the next write: every wanted field, with the value it had when we first
 /// wanted it, and what earlier wishes still hold (see `keeps`).
@@ -215,10 +186,6 @@ fn replaced(original: &Original, judged: &Judged) -> bool {
         .iter()
         .any(|w| w.desired.id.kind == original.kind && w.desired.id.name == original.name)
         && !judged.wanted.iter().any(|w| w.desired.id.is_of(original))
-}
-
-fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a CalicoObject> {
-    observed.calico.objects.get(&(id.kind, id.name.clone()))
 }
 
 /// What an apply must keep on an object besides what we want, or it would remove it: values given back, and values whose

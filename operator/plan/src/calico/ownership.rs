@@ -64,7 +64,7 @@ pub fn judge(
         now,
         judged: Judged::default(),
     };
-    let role = network::of(spec.network.type_).calico();
+    let role = network::of(spec.network.type_).calico;
     // With host-local addresses nobody asks Calico's IPAM.
     if matches!(role, CalicoRole::Networking(_)) && spec.network.ipam == Ipam::CalicoIpam {
         judge.ipam();

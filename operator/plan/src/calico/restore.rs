@@ -5,7 +5,7 @@ use wn_api::spec::UnknownOriginals;
 use wn_api::status::Original;
 
 use super::writes::returned;
-use super::{Action, Write, hold, originals};
+use super::{Action, Write, held, hold};
 use crate::field::{Change, FieldId};
 use crate::field::{plain, shown};
 use crate::finding::names_of;
@@ -37,7 +37,7 @@ const KEPT: [ConfigKind; 2] = [ConfigKind::Installation, ConfigKind::IpamConfigu
 pub fn restoration(all: &[Original], observed: &Observed) -> Restoration {
     let runs_on = tigera::runs_on(observed);
     // An object that is gone took its fields along, and one created again under its name has its own.
-    let there = all.iter().filter(|o| originals::is_there(o, observed)).cloned();
+    let there = all.iter().filter(|o| held::is_there(o, observed)).cloned();
     let (unknown, known): (Vec<_>, Vec<_>) = there.partition(|o| o.unknown);
     let (kept, known): (Vec<_>, Vec<_>) = known.into_iter().partition(|o| runs_on && KEPT.contains(&o.kind));
     let mut left = tigera::left_behind(observed);

@@ -2,36 +2,19 @@
 //! with its source.
 
 mod endpoint;
+mod found;
 mod sources;
 
-use std::net::IpAddr;
-
-use ipnet::Ipv4Net;
 use wn_api::reasons::Reason;
 use wn_api::spec::Network;
 use wn_api::status::{Input, InputsStatus};
 
 pub use endpoint::Endpoint;
+pub use found::{Found, is_cidr_v4, is_domain, is_ip};
 pub use sources::service_cidrs;
 
 use crate::finding::Finding;
 use crate::observed::{Observed, Source};
-
-/// A value and where it was found.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Found<T> {
-    pub value: T,
-    pub source: String,
-}
-
-impl<T> Found<T> {
-    fn new(value: T, source: impl Into<String>) -> Self {
-        Self {
-            value,
-            source: source.into(),
-        }
-    }
-}
 
 /// What was found; a missing value has a finding that says what to do.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,22 +115,4 @@ impl Inputs {
     pub fn complete(&self) -> bool {
         self.findings.is_empty()
     }
-}
-
-/// Is it an IPv4 network, written with its own first address?
-pub fn is_cidr_v4(text: &str) -> bool {
-    text.parse::<Ipv4Net>().is_ok_and(|net| net.trunc() == net)
-}
-
-pub fn is_ip(text: &str) -> bool {
-    text.parse::<IpAddr>().is_ok()
-}
-
-/// A DNS domain as Kubernetes takes it: labels in lower case, no dot at the end.
-pub fn is_domain(text: &str) -> bool {
-    let label = |l: &str| {
-        let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        (1..=63).contains(&l.len()) && l.chars().all(inner) && !l.starts_with('-') && !l.ends_with('-')
-    };
-    text.split('.').all(label)
 }

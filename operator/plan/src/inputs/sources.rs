@@ -6,7 +6,7 @@ use wn_api::names::tigera;
 use wn_api::spec::Network;
 
 use super::endpoint::Endpoint;
-use super::{Found, is_cidr_v4, is_domain, is_ip};
+use super::found::{Found, is_cidr_v4, is_domain, is_ip};
 use crate::observed::{Observed, Source};
 
 pub fn api_server(network: &Network, observed: &Observed) -> Option<Found<Endpoint>> {
@@ -215,7 +215,7 @@ mod tests {
 
     fn network() -> Network {
         Network {
-            type_: NetworkType::CalicoVxlan,
+            type_: NetworkType::ALL[0],
             ipam: wn_api::spec::Ipam::default(),
             api_server: None,
             service_cidrs: vec![],

@@ -1,68 +1,41 @@
 //! The cloud's own CNI plugin: nothing of it is ours. Calico enforces policy on top, where it is.
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 use wn_api::names::eks;
 use wn_api::reasons::Reason;
-use wn_api::spec::{NodeAgent, Platform, WindowsNodeConfigSpec};
+use wn_api::spec::{Platform, WindowsNodeConfigSpec};
 
-use super::role::{CalicoRole, SourceVip};
-use super::{NetworkOption, reach};
+use super::profile::NetworkChecks;
+use super::reach;
 use crate::finding::Finding;
 use crate::observed::{Observed, Source};
-use crate::platform;
-use crate::workload::node_agent;
+use crate::platform::detect;
 
 pub struct CloudProvider;
 
-impl NetworkOption for CloudProvider {
-    fn hns_network(&self, _: &Observed) -> Option<Cow<'static, str>> {
-        None
-    }
-
-    fn source_vip(&self) -> SourceVip {
-        SourceVip::None
-    }
-
-    /// Azure CNI's network is `azure`, that of Amazon's VPC CNI begins with `vpc`.
-    fn calico(&self) -> CalicoRole {
-        CalicoRole::Policy {
-            hns_networks: "azure.*|vpc.*",
+impl NetworkChecks for CloudProvider {
+    fn cni_plugin(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<&'static str> {
+        match running_on(spec, observed)? {
+            Platform::Eks | Platform::Aws => Some("AmazonVPC"),
+            Platform::Aks | Platform::Azure => Some("AzureVNET"),
+            _ => None,
         }
     }
 
-    fn cni_plugin(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> &'static str {
-        match running_on(spec, observed) {
-            Some(Platform::Eks | Platform::Aws) => "AmazonVPC",
-            Some(Platform::Aks | Platform::Azure) => "AzureVNET",
-            _ => "None",
-        }
-    }
-
-    /// Where the platform's own images have them, unless the user says otherwise (tigera/operator
-    /// `pkg/controller/installation`, defaults of `windowsNodes`).
-    fn cni_dirs(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> (String, String) {
-        let (bin, conf) = match running_on(spec, observed) {
-            Some(Platform::Eks) => (
+    /// Where the platform's own images have them (tigera/operator `pkg/controller/installation`, defaults of `windowsNodes`).
+    fn cni_dirs(
+        &self,
+        spec: &WindowsNodeConfigSpec,
+        observed: &Observed,
+    ) -> Option<(&'static str, &'static str)> {
+        match running_on(spec, observed)? {
+            Platform::Eks => Some((
                 "/Program Files/Amazon/EKS/cni",
                 "/Program Files/Amazon/EKS/cni/config",
-            ),
-            Some(Platform::Aks) => ("/k/azurecni/bin", "/k/azurecni/netconf"),
-            _ => ("", ""),
-        };
-        let agent = &spec.node_agent;
-        let or = |given: bool, known: &str, read: fn(&NodeAgent) -> String| {
-            if given || known.is_empty() {
-                read(agent)
-            } else {
-                known.to_owned()
-            }
-        };
-        (
-            or(agent.cni_bin_dir.is_some(), bin, node_agent::bin_dir),
-            or(agent.cni_conf_dir.is_some(), conf, node_agent::net_dir),
-        )
+            )),
+            Platform::Aks => Some(("/k/azurecni/bin", "/k/azurecni/netconf")),
+            _ => None,
+        }
     }
 
     fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
@@ -104,8 +77,8 @@ impl NetworkOption for CloudProvider {
 }
 
 /// What the user says, or else what the nodes say.
-pub fn running_on(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Platform> {
-    platform::of(spec, observed).map(|found| found.platform)
+fn running_on(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Platform> {
+    detect::of(spec, observed).map(|found| found.platform)
 }
 
 /// Without it the resource controller in EKS' control plane gives Windows pods no addresses

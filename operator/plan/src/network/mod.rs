@@ -1,106 +1,149 @@
-//! The network options, one file each. Everything else in the plan knows an option by what it answers here.
+//! The network types: a table with a row each, and a file each for checks and rendering of its own. Everything else knows
+//! a type by its profile.
 
 mod calico;
 mod cloud;
 pub mod flannel;
 pub mod net_conf;
+mod profile;
 mod reach;
 pub mod role;
 mod static_routes;
 
-use std::borrow::Cow;
-
-use jiff::Timestamp;
+use wn_api::calico::ConfigKind;
 use wn_api::reasons::Reason;
-use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
+use wn_api::spec::NetworkType;
 
-use crate::field::Desired;
-use crate::finding::Finding;
-use crate::observed::Observed;
-use crate::workload::{Surroundings, Workload, node_agent};
-use role::{CalicoRole, SourceVip};
+use crate::observed::Source;
+use profile::HnsNetwork;
+use role::{Backend, CalicoRole, Dataplane, SourceVip};
 
-/// How pods on Windows nodes can be networked.
-pub trait NetworkOption: Sync {
-    /// Name of the HNS network kube-proxy programs; `None` where kube-proxy is the platform's in any case.
-    fn hns_network(&self, observed: &Observed) -> Option<Cow<'static, str>>;
+pub use profile::{NetworkAgent, NetworkChecks, NetworkProfile};
 
-    /// What kube-proxy's `--source-vip` is taken from.
-    fn source_vip(&self) -> SourceVip;
-
-    /// What Calico does on Windows nodes.
-    fn calico(&self) -> CalicoRole;
-
-    /// Name of the CNI plugin for Calico's scripts; tigera/operator knows Calico, AmazonVPC, AzureVNET and GKE.
-    fn cni_plugin(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> &'static str {
-        "None"
-    }
-
-    /// Folders of the node that containerd reads: CNI binaries, CNI configuration.
-    fn cni_dirs(&self, spec: &WindowsNodeConfigSpec, _: &Observed) -> (String, String) {
-        (
-            node_agent::bin_dir(&spec.node_agent),
-            node_agent::net_dir(&spec.node_agent),
-        )
-    }
-
-    /// What networks the nodes, where that is neither Calico nor the platform.
-    fn agent(&self) -> Option<&'static dyn NetworkAgent> {
-        None
-    }
-
-    /// Fields outside Calico that must have these values; they are kept, given back and repaired as Calico's are.
-    fn settings(&self, _: &Observed) -> Vec<Desired> {
-        Vec::new()
-    }
-
-    /// Are pod addresses taken of the Node's `spec.podCIDR`?
-    fn uses_pod_cidrs(&self) -> bool {
-        false
-    }
-
-    /// What of the cluster is not as the option needs it, the gravest first.
-    fn findings(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding>;
-
-    /// What a node lacks that it is given a while after it joined, and when the next one will have lacked it too long.
-    fn overdue(
-        &self,
-        _: &WindowsNodeConfigSpec,
-        observed: &Observed,
-        now: Timestamp,
-    ) -> (Option<Finding>, Option<Timestamp>) {
-        if self.uses_pod_cidrs() {
-            reach::without_pod_cidr(observed, now)
-        } else {
-            (None, None)
-        }
-    }
-
-    /// What is worth knowing although nothing is wrong.
-    fn notes(&self, _: &WindowsNodeConfigSpec, _: &Observed) -> Vec<String> {
-        Vec::new()
+/// The profile of a network type.
+pub const fn of(type_: NetworkType) -> &'static NetworkProfile {
+    match type_ {
+        NetworkType::CalicoVxlan => &CALICO_VXLAN,
+        NetworkType::CalicoBgp => &CALICO_BGP,
+        NetworkType::FlannelHostGateway => &FLANNEL_HOST_GATEWAY,
+        NetworkType::FlannelVxlan => &FLANNEL_VXLAN,
+        NetworkType::StaticRoutes => &STATIC_ROUTES,
+        NetworkType::CloudProvider => &CLOUD_PROVIDER,
     }
 }
 
-/// A DaemonSet that networks Windows nodes. Its image is the user's: no project publishes one.
-pub trait NetworkAgent: Sync {
-    /// Name of the DaemonSet.
-    fn daemon_set(&self) -> &'static str;
+static CALICO_VXLAN: NetworkProfile = NetworkProfile {
+    dataplane: Dataplane::Overlay,
+    hns_network: HnsNetwork::Named(calico::NETWORK),
+    source_vip: SourceVip::Endpoint(calico::HOST_ENDPOINT),
+    calico: CalicoRole::Networking(Backend::Vxlan),
+    cni_plugin: "Calico",
+    takes_host_local_ipam: false,
+    uses_pod_cidrs: false,
+    agent: None,
+    config: None,
+    sources: &[],
+    tigera_operator: true,
+    policy_untested: None,
+    summary: "IPAM, pools and Felix are set; BGP on Linux nodes must be off",
+    checks: &calico::Vxlan,
+};
 
-    /// The container that has the last word when the network does not come up.
-    fn container(&self) -> &'static str;
+static CALICO_BGP: NetworkProfile = NetworkProfile {
+    dataplane: Dataplane::L2Bridge,
+    hns_network: HnsNetwork::Named(calico::NETWORK),
+    source_vip: SourceVip::None,
+    calico: CalicoRole::Networking(Backend::Bgp),
+    cni_plugin: "Calico",
+    takes_host_local_ipam: true,
+    uses_pod_cidrs: false,
+    agent: None,
+    config: None,
+    sources: &[],
+    tigera_operator: true,
+    policy_untested: None,
+    summary: "IPAM, pools and Felix are set; one subnet or BGP peers, RemoteAccess on the nodes; not with Calico v3.30.3 to v3.31.4",
+    checks: &calico::Bgp,
+};
 
-    /// What must be in the image, for whoever did not name one.
-    fn image(&self) -> &'static str;
+static FLANNEL_HOST_GATEWAY: NetworkProfile = NetworkProfile {
+    dataplane: Dataplane::L2Bridge,
+    hns_network: HnsNetwork::Named(flannel::BRIDGE),
+    source_vip: SourceVip::None,
+    calico: CalicoRole::Policy {
+        hns_networks: flannel::BRIDGE,
+    },
+    cni_plugin: "None",
+    takes_host_local_ipam: false,
+    uses_pod_cidrs: true,
+    agent: Some(&flannel::HOST_GATEWAY_AGENT),
+    config: Some(ConfigKind::FlannelConfiguration),
+    sources: &[],
+    tigera_operator: false,
+    policy_untested: None,
+    summary: "nodes on one L2 network; Calico enforces policy on top",
+    checks: &flannel::HostGateway,
+};
 
-    /// `None` while the cluster is not as it needs it; what runs is left as it is then.
-    fn workload(
-        &self,
-        spec: &WindowsNodeConfigSpec,
-        observed: &Observed,
-        around: &Surroundings,
-    ) -> Option<Workload>;
-}
+static FLANNEL_VXLAN: NetworkProfile = NetworkProfile {
+    dataplane: Dataplane::Overlay,
+    // flannel's default name (`pkg/backend/vxlan/vxlan_windows.go`), which we state.
+    hns_network: HnsNetwork::WithFlannelVni("flannel."),
+    source_vip: SourceVip::HostLocal,
+    calico: CalicoRole::Policy {
+        hns_networks: "flannel.*",
+    },
+    cni_plugin: "None",
+    takes_host_local_ipam: false,
+    uses_pod_cidrs: true,
+    agent: Some(&flannel::VXLAN_AGENT),
+    config: Some(ConfigKind::FlannelConfiguration),
+    sources: &[],
+    tigera_operator: false,
+    // Calico's documentation knows flannel on Windows with host-gw only.
+    policy_untested: Some("flannel's VXLAN"),
+    summary: "VNI 4096, UDP 4789; Calico's policy on top is untested upstream",
+    checks: &flannel::Vxlan,
+};
+
+static STATIC_ROUTES: NetworkProfile = NetworkProfile {
+    dataplane: Dataplane::L2Bridge,
+    hns_network: HnsNetwork::Named(static_routes::BRIDGE),
+    source_vip: SourceVip::None,
+    calico: CalicoRole::Policy {
+        hns_networks: static_routes::BRIDGE,
+    },
+    cni_plugin: "None",
+    takes_host_local_ipam: false,
+    uses_pod_cidrs: true,
+    agent: Some(&static_routes::Agent),
+    config: None,
+    sources: &[],
+    tigera_operator: false,
+    policy_untested: None,
+    summary: "nodes on one L2 network or with routes of the cloud; Calico enforces policy on top",
+    checks: &static_routes::StaticRoutes,
+};
+
+static CLOUD_PROVIDER: NetworkProfile = NetworkProfile {
+    dataplane: Dataplane::Platform,
+    hns_network: HnsNetwork::OfPlatform,
+    source_vip: SourceVip::None,
+    // Azure CNI's network is `azure`, that of Amazon's VPC CNI begins with `vpc`.
+    calico: CalicoRole::Policy {
+        hns_networks: "azure.*|vpc.*",
+    },
+    cni_plugin: "None",
+    takes_host_local_ipam: false,
+    uses_pod_cidrs: false,
+    agent: None,
+    config: None,
+    sources: &[Source::AmazonVpcCni],
+    tigera_operator: true,
+    policy_untested: None,
+    summary: "Azure CNI, Amazon VPC CNI: theirs; Calico enforces policy on top",
+    checks: &cloud::CloudProvider,
+};
 
 /// Must a DaemonSet that is not there yet wait because of a finding of this reason? The others concern single nodes,
 /// or are over when someone restarts something.
@@ -113,16 +156,4 @@ pub const fn blocks(reason: Reason) -> bool {
             | Reason::RestartNeeded
             | Reason::PrerequisiteMissing
     )
-}
-
-/// The option of a network type.
-pub fn of(type_: NetworkType) -> &'static dyn NetworkOption {
-    match type_ {
-        NetworkType::CalicoVxlan => &calico::Vxlan,
-        NetworkType::CalicoBgp => &calico::Bgp,
-        NetworkType::FlannelHostGateway => &flannel::HostGateway,
-        NetworkType::FlannelVxlan => &flannel::Vxlan,
-        NetworkType::StaticRoutes => &static_routes::StaticRoutes,
-        NetworkType::CloudProvider => &cloud::CloudProvider,
-    }
 }

@@ -1,6 +1,5 @@
 //! An L2Bridge, and a route to every other node's pod CIDR (microsoft/SDN `Kubernetes/windows/AddRoutes.ps1`).
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -8,41 +7,21 @@ use wn_api::names::network_agent as names;
 use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 
+use super::profile::{NetworkAgent, NetworkChecks};
 use super::reach::{self, Adjacency};
-use super::role::{CalicoRole, SourceVip};
-use super::{NetworkAgent, NetworkOption};
 use crate::finding::Finding;
 use crate::observed::Observed;
 use crate::workload::network_agent::{Parts, STATIC_ROUTES_SCRIPT, cni, env, policies, policy, workload};
-use crate::workload::{Surroundings, Workload};
+use crate::workload::{RenderContext, Workload};
 
 pub struct StaticRoutes;
 
-const BRIDGE: &str = "cbr0";
+/// The HNS network that the script makes.
+pub const BRIDGE: &str = "cbr0";
 /// A ConfigMap holds a mebibyte: about 15 000 nodes, three times as many as Kubernetes is made for.
 const LARGEST_TABLE: usize = 1_000_000;
 
-impl NetworkOption for StaticRoutes {
-    fn hns_network(&self, _: &Observed) -> Option<Cow<'static, str>> {
-        Some(BRIDGE.into())
-    }
-
-    fn source_vip(&self) -> SourceVip {
-        SourceVip::None
-    }
-
-    fn calico(&self) -> CalicoRole {
-        CalicoRole::Policy { hns_networks: BRIDGE }
-    }
-
-    fn agent(&self) -> Option<&'static dyn NetworkAgent> {
-        Some(&Agent)
-    }
-
-    fn uses_pod_cidrs(&self) -> bool {
-        true
-    }
-
+impl NetworkChecks for StaticRoutes {
     fn findings(&self, _: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
         let too_many = (table(observed).len() > LARGEST_TABLE).then(|| Finding {
             reason: Reason::InputInvalid,
@@ -68,7 +47,7 @@ impl NetworkOption for StaticRoutes {
     }
 }
 
-struct Agent;
+pub struct Agent;
 
 impl NetworkAgent for Agent {
     fn daemon_set(&self) -> &'static str {
@@ -87,7 +66,7 @@ impl NetworkAgent for Agent {
         &self,
         spec: &WindowsNodeConfigSpec,
         observed: &Observed,
-        around: &Surroundings,
+        context: &RenderContext,
     ) -> Option<Workload> {
         let nodes = table(observed);
         (nodes.len() <= LARGEST_TABLE).then_some(())?;
@@ -100,10 +79,10 @@ impl NetworkAgent for Agent {
             script: STATIC_ROUTES_SCRIPT,
             files: BTreeMap::from([(
                 names::CNI_KEY.to_owned(),
-                cni(&plugin(&reach::pod_network(observed), around)),
+                cni(&plugin(&reach::pod_network(observed), context)),
             )]),
             arguments: Vec::new(),
-            env: vec![env("HNS_NETWORK", around.hns_network.clone())],
+            env: vec![env("HNS_NETWORK", context.hns_network.clone())],
             ready_file: r"C:\run\static-routes\ready",
             health_port: None,
             followed: Some((
@@ -112,7 +91,7 @@ impl NetworkAgent for Agent {
                 BTreeMap::from([(names::NODES_KEY.to_owned(), nodes)]),
             )),
         };
-        workload(&spec.network_agent, parts, around)
+        workload(&spec.network_agent, parts, context)
     }
 }
 
@@ -125,20 +104,20 @@ fn table(observed: &Observed) -> String {
 }
 
 /// The pods' gateway is .2, the node's endpoint in the bridge, which host-local would give away: it begins at .3.
-fn plugin(pod_network: &str, around: &Surroundings) -> Value {
-    let mut policies = policies(pod_network, &["__MANAGEMENT_SUBNET__"], around);
+fn plugin(pod_network: &str, context: &RenderContext) -> Value {
+    let mut policies = policies(pod_network, &["__MANAGEMENT_SUBNET__"], context);
     policies.push(policy(
         "SDNRoute",
         &json!({"DestinationPrefix": "__NODE_IP__/32", "NeedEncap": true}),
     ));
     json!({
-        "name": around.hns_network,
+        "name": context.hns_network,
         "cniVersion": "0.3.1",
         "type": "win-bridge",
         "apiVersion": 2,
         "capabilities": {"portMappings": true, "dns": true},
         "ipam": {"type": "host-local", "ranges": [[{"subnet": "__POD_CIDR__", "rangeStart": "__RANGE_START__"}]]},
-        "dns": {"nameservers": around.dns_servers, "search": around.dns_search},
+        "dns": {"nameservers": context.dns_servers, "search": context.dns_search},
         "policies": policies,
     })
 }

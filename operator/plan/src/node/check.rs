@@ -3,15 +3,12 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
+use wn_api::component::{Component, PerComponent};
 use wn_api::node_reasons::{NodeReason, Weight};
-use wn_api::spec::NetworkType;
 
-use super::setting::Setting;
-use crate::network;
-use crate::network::role::CalicoRole;
-use crate::observed::{
-    AffinityFacts, Announced, App, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure,
-};
+use super::cluster_context::ClusterContext;
+use crate::network::{self, NetworkProfile};
+use crate::observed::{AffinityFacts, Announced, BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure};
 use crate::version::Version;
 use crate::workload::kube_proxy::Group;
 
@@ -23,14 +20,12 @@ pub struct View<'a> {
     pub announced: Cow<'a, Announced>,
     /// It did so in etcd.
     pub in_etcd: bool,
-    pub agent: Option<&'a PodFacts>,
-    pub proxy: Option<&'a PodFacts>,
-    /// Of what networks the node where Calico does not.
-    pub network_agent: Option<&'a PodFacts>,
+    /// The pod of each component.
+    pub pods: PerComponent<Option<&'a PodFacts>>,
     pub blocks: Vec<&'a BlockFacts>,
     pub affinities: Vec<&'a AffinityFacts>,
     pub failures: Vec<&'a SandboxFailure>,
-    pub setting: &'a Setting,
+    pub cluster: &'a ClusterContext,
     /// The reason of the last verdict, and since when it holds.
     pub before: Option<(NodeReason, Timestamp)>,
     pub now: Timestamp,
@@ -41,13 +36,13 @@ impl<'a> View<'a> {
         name: &'a str,
         node: &'a NodeFacts,
         observed: &'a Observed,
-        setting: &'a Setting,
+        cluster: &'a ClusterContext,
         before: Option<(NodeReason, Timestamp)>,
         now: Timestamp,
     ) -> Self {
         // While a pod is replaced the old one still counts, until the new one is there.
-        let pod = |app: App| {
-            let pods = observed.pods.of(name).filter(|p| p.app == app);
+        let pod = |component: Component| {
+            let pods = observed.pods.of(name).filter(|p| p.component == component);
             pods.min_by_key(|p| (p.deleting, p.unscheduled.is_some()))
         };
         Self {
@@ -55,67 +50,66 @@ impl<'a> View<'a> {
             node,
             announced: observed.calico.announced(name, node),
             in_etcd: observed.calico.etcd.is_some(),
-            agent: pod(App::NodeAgent),
-            proxy: pod(App::KubeProxy),
-            network_agent: pod(App::NetworkAgent),
+            pods: PerComponent::new(pod),
             blocks: observed.calico.blocks.of(name).collect(),
             affinities: observed.calico.affinities.of(name).collect(),
             failures: observed.failures.of(name).collect(),
-            setting,
+            cluster,
             before,
             now,
         }
     }
 
+    /// What the network type of the node is.
+    pub fn profile(&self) -> &'static NetworkProfile {
+        network::of(self.cluster.network)
+    }
+
     pub fn overlay(&self) -> bool {
-        matches!(
-            self.setting.network,
-            NetworkType::CalicoVxlan | NetworkType::FlannelVxlan
-        )
+        self.profile().is_overlay()
     }
 
     /// Does Calico network the node, with addresses, tunnels and announcements of its own?
     pub fn calico_networks(&self) -> bool {
-        matches!(
-            network::of(self.setting.network).calico(),
-            CalicoRole::Networking(_)
-        )
+        self.profile().calico.backend().is_some()
     }
 
     /// Has Calico's startup succeeded since its container started? `None` where nothing tells: without a pod of the
     /// agent, while its container waits, and where Calico does not network the node. Both times are of the node's clock.
     pub fn started_up(&self) -> Option<bool> {
-        let began = self.agent.filter(|_| self.calico_networks())?.startup?;
+        let began = self.pods[Component::NodeAgent]
+            .filter(|_| self.calico_networks())?
+            .startup?;
         Some(self.node.network_up? >= began)
     }
 
     /// What kube-proxy of the node's group is told; `None` where kube-proxy is not ours.
     pub fn group(&self) -> Option<&'a Group> {
-        Group::of(&self.setting.groups, self.node)
+        Group::of(&self.cluster.groups, self.node)
     }
 
     /// Does kube-proxy of the node do DSR, as far as the API shows?
     pub fn dsr(&self) -> Option<bool> {
-        let told = self.proxy.and_then(|p| p.dsr);
+        let told = self.pods[Component::KubeProxy].and_then(|p| p.dsr);
         told.or_else(|| self.group().map(|group| group.dsr))
-            .or_else(|| self.setting.theirs.as_ref().and_then(|t| t.dsr))
+            .or_else(|| self.cluster.theirs.as_ref().and_then(|t| t.dsr))
             .or_else(|| self.node.dsr_of_rke2())
     }
 
     /// Version of kube-proxy on the node, where its image tells.
     pub fn proxy_version(&self) -> Option<&'a Version> {
-        let running = self.proxy.and_then(|p| p.version.as_ref());
-        running.or_else(|| self.setting.theirs.as_ref().and_then(|t| t.version.as_ref()))
+        let running = self.pods[Component::KubeProxy].and_then(|p| p.version.as_ref());
+        running.or_else(|| self.cluster.theirs.as_ref().and_then(|t| t.version.as_ref()))
     }
 
     /// Since when the node has had what it needs to set up its network.
     pub fn began(&self) -> Timestamp {
-        let agent = if self.calico_networks() {
-            self.agent
+        let networks = if self.calico_networks() {
+            Component::NodeAgent
         } else {
-            self.network_agent
+            Component::NetworkAgent
         };
-        let agent = agent.and_then(|p| p.started);
+        let agent = self.pods[networks].and_then(|p| p.started);
         agent.max(self.node.created).unwrap_or(Timestamp::UNIX_EPOCH)
     }
 }

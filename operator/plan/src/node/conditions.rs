@@ -1,7 +1,7 @@
 //! What Calico and the kubelet say on the Node itself.
 
+use wn_api::component::Component;
 use wn_api::node_reasons::NodeReason;
-use wn_api::spec::NetworkType;
 
 use super::check::{Finding, View, find};
 use super::deadlines::{JOINED, SET_UP};
@@ -26,7 +26,9 @@ pub fn network(view: &View) -> Vec<Finding> {
 /// Startup is tried again for ever by a container that neither ends nor has a probe. What an earlier boot left (block,
 /// annotations, the condition) stays, so that only what startup writes anew tells.
 pub fn startup(view: &View) -> Vec<Finding> {
-    let began = view.agent.and_then(|p| p.startup).unwrap_or_default();
+    let began = view.pods[Component::NodeAgent]
+        .and_then(|p| p.startup)
+        .unwrap_or_default();
     let said = || {
         let cause = "Calico's startup has not succeeded since container node of its agent's pod started";
         find(NodeReason::StartupNotFinished, cause).due(began + SET_UP, view.now)
@@ -44,8 +46,8 @@ pub fn ready(view: &View) -> Vec<Finding> {
         return Vec::new();
     }
     if message.contains("cni plugin not initialized") {
-        let (bin, conf) = &view.setting.cni_dirs;
-        let whose = if view.setting.network == NetworkType::CloudProvider {
+        let (bin, conf) = &view.cluster.cni_dirs;
+        let whose = if view.profile().is_of_platform() {
             "the platform's"
         } else {
             "ours"

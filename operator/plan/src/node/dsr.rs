@@ -5,7 +5,7 @@ use wn_api::node_reasons::NodeReason;
 use super::check::{Finding, View, find};
 
 pub fn check(view: &View) -> Vec<Finding> {
-    let off = view.setting.policy && view.dsr() == Some(false);
+    let off = view.cluster.policy && view.dsr() == Some(false);
     let said = || {
         find(
             NodeReason::ClusterIPPolicyNotEnforced,

@@ -6,14 +6,13 @@ use wn_api::node_reasons::NodeReason;
 use wn_api::spec::Ipam;
 
 use super::check::{Finding, View, find};
+use super::cluster_context::CalicoIpam;
 use super::deadlines::SET_UP;
-use super::setting::CalicoIpam;
 use crate::calico::pools::{LONGEST_WINDOWS_BLOCK, Offer};
-use crate::network;
 use crate::observed::BlockFacts;
 
 pub fn check(view: &View) -> Vec<Finding> {
-    if view.setting.ipam == Ipam::HostLocal {
+    if view.cluster.ipam == Ipam::HostLocal {
         return small_pod_cidr(view).into_iter().collect();
     }
     if !view.calico_networks() {
@@ -57,7 +56,7 @@ pub fn configuration(view: &View) -> Vec<Finding> {
         return Vec::new();
     }
     let vni = view
-        .setting
+        .cluster
         .felix_vni
         .filter(|vni| view.overlay() && *vni < i64::from(MIN_VXLAN_VNI));
     let vni = vni.map(|vni| {
@@ -66,8 +65,8 @@ pub fn configuration(view: &View) -> Vec<Finding> {
         );
         find(NodeReason::VNITooLow, cause)
     });
-    let asked = view.setting.ipam != Ipam::HostLocal;
-    let ipam = view.setting.calico_ipam.as_ref().filter(|_| asked);
+    let asked = view.cluster.ipam != Ipam::HostLocal;
+    let ipam = view.cluster.calico_ipam.as_ref().filter(|_| asked);
     ipam.and_then(refusal)
         .into_iter()
         .chain(ipam.and_then(|ipam| pool(view, &ipam.pools)))
@@ -105,7 +104,7 @@ fn pool(view: &View, pools: &[Offer]) -> Option<Finding> {
 
 /// Where pods get addresses of the Node's own range, it must have one.
 pub fn pod_cidr(view: &View) -> Vec<Finding> {
-    let needed = network::of(view.setting.network).uses_pod_cidrs() || view.setting.ipam == Ipam::HostLocal;
+    let needed = view.profile().uses_pod_cidrs || view.cluster.ipam == Ipam::HostLocal;
     let missing = || {
         find(NodeReason::PodCIDRMissing, "the Node has no spec.podCIDR").due(view.began() + SET_UP, view.now)
     };

@@ -1,5 +1,6 @@
 //! Defects of kube-proxy on Windows that a later patch of the same minor mends.
 
+use wn_api::component::Component;
 use wn_api::node_reasons::NodeReason;
 
 use super::check::{Finding, View, find};
@@ -56,7 +57,7 @@ const DEFECTS: &[Defect] = &[
 ];
 
 pub fn check(view: &View) -> Vec<Finding> {
-    let Some(version) = view.proxy.and_then(|p| p.version.as_ref()) else {
+    let Some(version) = view.pods[Component::KubeProxy].and_then(|p| p.version.as_ref()) else {
         return Vec::new();
     };
     let found: Vec<_> = DEFECTS

@@ -1,8 +1,9 @@
 //! Whether a Windows node works, judged from the API: a chain of small checks, each in a file of its own. The
 //! first that fails, by rank, is the reason; the others are listed.
 
-pub(crate) mod builds;
+pub mod builds;
 mod check;
+mod cluster_context;
 mod conditions;
 mod deadlines;
 mod dsr;
@@ -15,14 +16,13 @@ mod pods;
 mod reboot;
 mod runtime;
 mod sandbox;
-mod setting;
 mod table;
 mod tunnel;
 mod verdict;
 
 pub use check::{Finding, View};
+pub use cluster_context::{CalicoIpam, ClusterContext, Run};
 pub use deadlines::SANDBOX_WINDOW;
 pub use marks::{Marks, marks};
-pub use setting::{CalicoIpam, Run, Setting};
 pub use table::{Entry, Judgement, Table};
 pub use verdict::{State, Verdict, verdict};

@@ -2,17 +2,18 @@
 //! (`dataplane_windows.go`, `ensureVxlanNetworkExists`), and HNS does not show it in the API. So it is written down on the
 //! Node when Calico's startup made the network, and compared from then on, also after a restart of ours.
 
+use wn_api::component::Component;
 use wn_api::names::{DEFAULT_VXLAN_VNI, MIN_VXLAN_VNI};
 use wn_api::node_reasons::NodeReason;
-use wn_api::spec::NetworkType;
 
 use super::check::{Finding, View, find};
 use super::reboot;
+use crate::network::role::Backend;
 use crate::observed::NetworkMade;
 
 /// What is to be written down on the Node: what is there, as long as it is of the network that the node has.
 pub fn record(view: &View) -> Option<NetworkMade> {
-    if view.setting.network != NetworkType::CalicoVxlan {
+    if view.profile().calico.backend() != Some(Backend::Vxlan) {
         return None;
     }
     let known = view.node.network_made.as_ref();
@@ -31,7 +32,7 @@ fn found(view: &View) -> Option<NetworkMade> {
     let settled = view.started_up() == Some(true) && reboot::check(view).is_empty();
     let announced = &view.announced;
     let made = NetworkMade {
-        vni: view.agent.filter(|_| settled)?.vni?,
+        vni: view.pods[Component::NodeAgent].filter(|_| settled)?.vni?,
         boot_id: view.node.boot_id.clone(),
         tunnel_address: announced.tunnel_address.clone(),
         tunnel_mac: announced.tunnel_mac.clone(),
@@ -41,7 +42,7 @@ fn found(view: &View) -> Option<NetworkMade> {
 }
 
 pub fn check(view: &View) -> Vec<Finding> {
-    let vni = view.setting.felix_vni.unwrap_or(DEFAULT_VXLAN_VNI.into());
+    let vni = view.cluster.felix_vni.unwrap_or(DEFAULT_VXLAN_VNI.into());
     // While the node boots its network of before is gone. To a VNI that Windows does not take nothing can be rebuilt.
     let stale = record(view)
         .filter(|made| made.boot_id == view.node.boot_id && made.vni != vni && vni >= MIN_VXLAN_VNI.into());

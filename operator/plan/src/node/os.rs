@@ -1,6 +1,7 @@
 //! Build and patch level of Windows. What is not known is Unknown, never a failure: a newer Windows than this
 //! operator may well work.
 
+use wn_api::component::Component;
 use wn_api::node_reasons::{NodeReason, Weight};
 
 use super::builds::{BUILDS, Build, DEFECTS, FLOORS, Fit, Floor, Need};
@@ -49,7 +50,8 @@ fn fit(build: &Build, kernel: &str) -> Option<Finding> {
 
 /// Wherever Calico's agent runs.
 fn listed_by_calico(view: &View, build: &Build, kernel: &str) -> Option<Finding> {
-    let runs = view.calico_networks() || view.agent.is_some() || view.setting.agent.ours;
+    let agent = Component::NodeAgent;
+    let runs = view.calico_networks() || view.pods[agent].is_some() || view.cluster.components[agent].ours;
     (runs && !build.calico).then(|| {
         let cause = format!(
             "{} ({kernel}) is not among the versions Calico supports",

@@ -1,14 +1,15 @@
-//! The pods of the agent and of kube-proxy: placed, pulled, started, ready, and staying so.
+//! The pod of each component: scheduled, pulled, started, ready, and staying so.
 
 use jiff::{SignedDuration, Timestamp};
+use wn_api::component::Component;
 use wn_api::node_reasons::NodeReason;
 
 use super::check::{Finding, View, find};
+use super::cluster_context::Run;
 use super::deadlines::{AGENT_READY, CRASH_WINDOW, PLACED, PROXY_READY, SET_UP, STARTED};
-use super::setting::Run;
 use crate::observed::{PodFacts, Trouble};
 
-/// What differs between the two.
+/// What differs between components.
 struct Kind {
     what: &'static str,
     not_scheduled: NodeReason,
@@ -79,30 +80,20 @@ const PROXY: Kind = Kind {
     ],
 };
 
-pub fn agent(view: &View) -> Vec<Finding> {
-    check(view, view.agent, &view.setting.agent, &AGENT)
+/// Checks the pod of a component.
+pub fn check(view: &View, component: Component) -> Vec<Finding> {
+    let kind = match component {
+        Component::NetworkAgent => &NETWORK_AGENT,
+        Component::NodeAgent => &AGENT,
+        Component::KubeProxy => &PROXY,
+    };
+    let run = &view.cluster.components[component];
+    find_in(view, view.pods[component], run, kind)
         .into_iter()
         .collect()
 }
 
-pub fn network_agent(view: &View) -> Vec<Finding> {
-    check(
-        view,
-        view.network_agent,
-        &view.setting.network_agent,
-        &NETWORK_AGENT,
-    )
-    .into_iter()
-    .collect()
-}
-
-pub fn proxy(view: &View) -> Vec<Finding> {
-    check(view, view.proxy, &view.setting.proxy, &PROXY)
-        .into_iter()
-        .collect()
-}
-
-fn check(view: &View, pod: Option<&PodFacts>, run: &Run, kind: &Kind) -> Option<Finding> {
+fn find_in(view: &View, pod: Option<&PodFacts>, run: &Run, kind: &Kind) -> Option<Finding> {
     let Some(pod) = pod else {
         // Someone else's may be a service of the node.
         return run.ours.then(|| missing(view, run, kind));

@@ -1,5 +1,6 @@
 //! A reboot takes HNS' networks along; both pods must have started since.
 
+use wn_api::component::Component;
 use wn_api::node_reasons::NodeReason;
 
 use super::check::{Finding, View, find};
@@ -13,7 +14,8 @@ pub fn check(view: &View) -> Vec<Finding> {
     // What a pod is in trouble with says more, and is judged after this.
     let waits =
         |pod: &PodFacts| pod.trouble.is_none() && pod.started.is_none_or(|at| at + CLOCK_SLACK < rebooted);
-    if ![view.network_agent, view.agent, view.proxy]
+    if !Component::ALL
+        .map(|component| view.pods[component])
         .into_iter()
         .flatten()
         .any(waits)

@@ -43,7 +43,7 @@ fn is_release_of(version: &Version) -> bool {
 }
 
 pub fn skew(view: &View) -> Vec<Finding> {
-    let (Some(kubelet), Some(server)) = (view.node.kubelet(), view.setting.kubernetes.as_ref()) else {
+    let (Some(kubelet), Some(server)) = (view.node.kubelet(), view.cluster.kubernetes.as_ref()) else {
         return Vec::new();
     };
     let said = |how| {
@@ -60,7 +60,7 @@ pub fn proxy_skew(view: &View) -> Vec<Finding> {
     let Some(proxy) = view.proxy_version() else {
         return Vec::new();
     };
-    let server = view.setting.kubernetes.as_ref();
+    let server = view.cluster.kubernetes.as_ref();
     let of_server = server.and_then(|s| Some(format!("{} the API server ({s})", version::skew(proxy, s)?)));
     let kubelet = view.node.kubelet().filter(|k| version::apart(proxy, k));
     let of_kubelet = kubelet.map(|k| format!("more than three minors from the kubelet ({k})"));

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use wn_api::node_reasons::NodeReason;
 
 use super::check::View;
-use super::setting::Setting;
+use super::cluster_context::ClusterContext;
 use super::verdict::{State, Verdict, verdict};
 use crate::observed::{NodeFacts, Observed};
 
@@ -64,7 +64,13 @@ impl Table {
     }
 
     /// Judges one node anew.
-    pub fn judge(&mut self, node: &str, observed: &Observed, setting: &Setting, now: Timestamp) -> Judgement {
+    pub fn judge(
+        &mut self,
+        node: &str,
+        observed: &Observed,
+        cluster: &ClusterContext,
+        now: Timestamp,
+    ) -> Judgement {
         let old = self.entries.remove(node);
         let was = old.as_ref().map(|e| (e.state, e.reason));
         if let Some(at) = old.as_ref().and_then(|e| e.recheck) {
@@ -83,7 +89,7 @@ impl Table {
             .map(|e| (e.reason, e.since))
             .or_else(|| said(facts))
             .and_then(|(reason, at)| Some((reason?, at)));
-        let verdict = verdict(&View::of(node, facts, observed, setting, before, now));
+        let verdict = verdict(&View::of(node, facts, observed, cluster, before, now));
         let entry = entry(&verdict, old.as_ref(), said(facts), now);
         let changed =
             old.is_none_or(|o| (o.state, o.reason, o.digest) != (entry.state, entry.reason, entry.digest));
@@ -103,13 +109,13 @@ impl Table {
         &self,
         node: &str,
         observed: &Observed,
-        setting: &Setting,
+        cluster: &ClusterContext,
         now: Timestamp,
     ) -> Option<Verdict> {
         let entry = self.entries.get(node)?;
         let before = entry.reason.map(|reason| (reason, entry.since));
         let facts = observed.nodes.get(node)?;
-        Some(verdict(&View::of(node, facts, observed, setting, before, now)))
+        Some(verdict(&View::of(node, facts, observed, cluster, before, now)))
     }
 }
 

@@ -56,11 +56,11 @@ fn stale(view: &View) -> Option<Finding> {
 }
 
 fn vni(view: &View) -> Option<Finding> {
-    let own = view.setting.own_vnis.get(view.name)?;
-    (*own != view.setting.vni).then(|| {
+    let own = view.cluster.own_vnis.get(view.name)?;
+    (*own != view.cluster.vni).then(|| {
         let cause = format!(
             "FelixConfiguration node.{} says VNI {own}, the cluster uses {}",
-            view.name, view.setting.vni
+            view.name, view.cluster.vni
         );
         find(NodeReason::VNIMismatch, cause)
     })

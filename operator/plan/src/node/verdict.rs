@@ -1,6 +1,7 @@
 //! From findings to one verdict.
 
 use jiff::Timestamp;
+use wn_api::component::Component;
 use wn_api::node_reasons::{NodeReason, Weight};
 
 use super::check::{Finding, View};
@@ -49,32 +50,39 @@ pub struct Verdict {
 
 type Check = fn(&View) -> Vec<Finding>;
 
-/// Rank is the order of `NodeReason`, not of this list; of two findings of one reason the first is kept.
-const CHECKS: &[Check] = &[
-    runtime::silent,
-    os::check,
-    runtime::containers,
-    reboot::check,
-    ipam::pod_cidr,
-    ipam::configuration,
-    pods::network_agent,
-    pods::agent,
-    pods::proxy,
-    ipam::check,
-    tunnel::check,
-    network_made::check,
-    conditions::network,
-    conditions::startup,
-    conditions::ready,
-    sandbox::check,
-    runtime::skew,
-    runtime::proxy_skew,
-    dsr::check,
-    known_issues::check,
+/// The chain, in the order of `NodeReason`, which is the rank: each check beside the first reason that it is for. A check may also
+/// find reasons of other ranks; of two findings of one reason the first is kept.
+const CHECKS: &[(NodeReason, Check)] = &[
+    (NodeReason::KubeletNotReporting, runtime::silent),
+    (NodeReason::OSBuildUnsupported, os::check),
+    (NodeReason::HostProcessUnsupported, runtime::containers),
+    (NodeReason::RecoveringAfterReboot, reboot::check),
+    (NodeReason::StrictAffinityFalse, ipam::configuration),
+    (NodeReason::AgentNotScheduled, |view| {
+        pods::check(view, Component::NodeAgent)
+    }),
+    (NodeReason::PodCIDRMissing, ipam::pod_cidr),
+    (NodeReason::NetworkAgentNotScheduled, |view| {
+        pods::check(view, Component::NetworkAgent)
+    }),
+    (NodeReason::KubeProxyNotScheduled, |view| {
+        pods::check(view, Component::KubeProxy)
+    }),
+    (NodeReason::NoIPAMBlock, ipam::check),
+    (NodeReason::TunnelAddressMissing, tunnel::check),
+    (NodeReason::NodeRebuildRequired, network_made::check),
+    (NodeReason::NetworkUnavailable, conditions::network),
+    (NodeReason::StartupNotFinished, conditions::startup),
+    (NodeReason::CNINotInitialized, conditions::ready),
+    (NodeReason::CNITokenInvalid, sandbox::check),
+    (NodeReason::VersionSkew, runtime::skew),
+    (NodeReason::KubeProxyVersionSkew, runtime::proxy_skew),
+    (NodeReason::ClusterIPPolicyNotEnforced, dsr::check),
+    (NodeReason::KubeProxyKnownIssue, known_issues::check),
 ];
 
 pub fn verdict(view: &View) -> Verdict {
-    let mut findings: Vec<_> = CHECKS.iter().flat_map(|check| check(view)).collect();
+    let mut findings: Vec<_> = CHECKS.iter().flat_map(|(_, check)| check(view)).collect();
     let recheck = findings
         .iter()
         .filter_map(|f| f.until)
@@ -115,5 +123,17 @@ impl Verdict {
     /// What the verdict rests on; `None` for Ready.
     pub fn cause(&self) -> Option<&Finding> {
         self.findings.first().filter(|f| f.weight != Weight::Advice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The documentation lists reasons by rank: a check that runs before one of a higher rank would contradict it.
+    #[test]
+    fn the_chain_is_in_the_order_of_rank() {
+        let reasons: Vec<_> = CHECKS.iter().map(|(reason, _)| reason).collect();
+        assert!(reasons.is_sorted_by(|a, b| a < b), "{reasons:?}");
     }
 }

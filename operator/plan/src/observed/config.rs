@@ -36,7 +36,7 @@ impl Config {
         if let Ok(config) = serde_json::from_value(object.clone()) {
             return Self::Readable(Box::new(config));
         }
-        let spec = WindowsNodeConfigSpec::minimal(NetworkType::CalicoVxlan);
+        let spec = WindowsNodeConfigSpec::minimal(NetworkType::ALL[0]);
         let (config, dropped) = salvage(WindowsNodeConfig::new(names::SINGLETON, spec), &object);
         // The rest of the status is ours to write anew.
         let matters = |d: &&Dropped| d.path.starts_with("spec") || d.path.starts_with(ORIGINALS);

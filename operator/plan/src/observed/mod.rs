@@ -31,6 +31,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::{CalicoApi, ConfigKind};
+use wn_api::component::Component;
 use wn_api::status::Original;
 
 pub use bgp::{BgpFacts, BgpPeer};
@@ -50,7 +51,7 @@ pub use reservations::Reservations;
 pub use spread::anywhere;
 pub use tigera::{InstallationFacts, TigeraStatusFacts};
 pub use typha::TyphaFacts;
-pub use workloads::{App, DaemonSetFacts, PodFacts, Trouble, linux_agent};
+pub use workloads::{DaemonSetFacts, PodFacts, Trouble, linux_agent};
 
 use crate::unread::Unread;
 use crate::version::Version;
@@ -210,16 +211,16 @@ impl Observed {
     }
 
     /// DaemonSets of somebody else's for the same purpose.
-    pub fn foreign(&self, app: App) -> impl Iterator<Item = (&Key, &DaemonSetFacts)> {
+    pub fn foreign(&self, component: Component) -> impl Iterator<Item = (&Key, &DaemonSetFacts)> {
         self.daemon_sets
             .iter()
-            .filter(move |(_, d)| d.app == app && !d.ours)
+            .filter(move |(_, d)| d.component == component && !d.ours)
     }
 
     /// Is there a pod of Calico's Windows agent in the namespace?
     pub fn agent_pods_in(&self, namespace: &str) -> bool {
         let mut pods = self.pods.iter();
-        pods.any(|((place, _), pod)| place == namespace && pod.app == App::NodeAgent)
+        pods.any(|((place, _), pod)| place == namespace && pod.component == Component::NodeAgent)
     }
 }
 

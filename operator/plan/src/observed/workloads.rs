@@ -2,27 +2,18 @@
 
 use jiff::Timestamp;
 use serde_json::Value;
-use wn_api::names::{self, labels, node_agent};
+use wn_api::component::Component;
+use wn_api::names::{OPERATOR, labels, node_agent};
 
 use super::filed::OnNode;
 use super::proxy_args;
 use super::{first_line, items, number, text, time};
 use crate::version::Version;
 
-/// What a DaemonSet or pod on Windows nodes does.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum App {
-    /// Calico's agent.
-    NodeAgent,
-    /// What networks nodes where Calico does not.
-    NetworkAgent,
-    KubeProxy,
-}
-
 /// A DaemonSet that runs Calico's agent or kube-proxy on Windows nodes, ours or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DaemonSetFacts {
-    pub app: App,
+    pub component: Component,
     /// Made by this operator.
     pub ours: bool,
     /// Rendered by tigera/operator from its `Installation`, which owns it.
@@ -46,13 +37,17 @@ impl DaemonSetFacts {
             return None;
         }
         let label = |name: &str| daemon_set.pointer("/metadata/labels")?.get(name)?.as_str();
-        let ours = label(labels::MANAGED_BY) == Some(names::OPERATOR);
+        let ours = label(labels::MANAGED_BY) == Some(OPERATOR);
         // Images of network agents are the users' own and have any name.
-        let by_name = || label(labels::K8S_APP).filter(|_| ours).and_then(app_of_label);
-        let by_image = images(daemon_set).find_map(|image| Some((app_of_image(image)?, image)));
-        let app = by_name().or(by_image.map(|(app, _)| app))?;
+        let by_name = || {
+            label(labels::K8S_APP)
+                .filter(|_| ours)
+                .and_then(component_of_label)
+        };
+        let by_image = images(daemon_set).find_map(|image| Some((component_of_image(image)?, image)));
+        let component = by_name().or(by_image.map(|(component, _)| component))?;
         Some(Self {
-            app,
+            component,
             ours,
             of_installation: items(daemon_set, "/metadata/ownerReferences")
                 .any(|o| text(o, "/kind") == "Installation"),
@@ -116,7 +111,7 @@ fn images(daemon_set: &Value) -> impl Iterator<Item = &str> {
 
 /// By the image's last path element, so that mirrors are recognised: `node-windows` is Calico's since
 /// v3.27.3, `windows` under `calico/` the one before, `calico-node` sig-windows-tools' hostprocess image.
-fn app_of_image(image: &str) -> Option<App> {
+fn component_of_image(image: &str) -> Option<Component> {
     let path = image.split('@').next().unwrap_or(image);
     let mut elements = path.rsplit('/');
     let name = elements
@@ -126,30 +121,24 @@ fn app_of_image(image: &str) -> Option<App> {
         .next()
         .unwrap_or_default();
     match (name, elements.next()) {
-        ("node-windows" | "calico-node", _) | ("windows", Some("calico")) => Some(App::NodeAgent),
-        (name, _) if name.contains("kube-proxy") => Some(App::KubeProxy),
+        ("node-windows" | "calico-node", _) | ("windows", Some("calico")) => Some(Component::NodeAgent),
+        (name, _) if name.contains("kube-proxy") => Some(Component::KubeProxy),
         // sig-windows-tools' `flannel`, until April 2025.
-        (name, _) if name.contains("flannel") => Some(App::NetworkAgent),
+        (name, _) if name.contains("flannel") => Some(Component::NetworkAgent),
         _ => None,
     }
 }
 
-/// By label `k8s-app`.
-fn app_of_label(name: &str) -> Option<App> {
-    match name {
-        names::node_agent::DAEMON_SET => Some(App::NodeAgent),
-        names::network_agent::FLANNEL_DAEMON_SET | names::network_agent::STATIC_ROUTES_DAEMON_SET => {
-            Some(App::NetworkAgent)
-        }
-        name if names::kube_proxy::DAEMON_SETS.contains(&name) => Some(App::KubeProxy),
-        _ => None,
-    }
+/// By label `k8s-app`, whose value is the name of the DaemonSet.
+fn component_of_label(name: &str) -> Option<Component> {
+    let mut all = Component::ALL.into_iter();
+    all.find(|component| component.names().daemon_sets.contains(&name))
 }
 
 /// A pod of such a DaemonSet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PodFacts {
-    pub app: App,
+    pub component: Component,
     /// The node it runs on, or is meant for while it is not scheduled.
     pub node: String,
     /// Why the scheduler does not place it; `None` once it has.
@@ -202,7 +191,7 @@ impl PodFacts {
         let label = pod
             .pointer("/metadata/labels")
             .and_then(|l| l.get(labels::K8S_APP));
-        let app = app_of_label(label?.as_str()?)?;
+        let component = component_of_label(label?.as_str()?)?;
         let condition = |wanted: &str| items(pod, "/status/conditions").find(|c| text(c, "/type") == wanted);
         let ready = condition("Ready");
         let is_ready = ready.is_some_and(|c| text(c, "/status") == "True");
@@ -213,14 +202,15 @@ impl PodFacts {
             .filter(|s| number(s, "/restartCount") >= MANY_RESTARTS)
             .filter_map(|s| time(s, "/lastState/terminated/finishedAt"))
             .max();
-        let startup = statuses().find(|s| app == App::NodeAgent && text(s, "/name") == node_agent::STARTUP);
+        let startup =
+            statuses().find(|s| component == Component::NodeAgent && text(s, "/name") == node_agent::STARTUP);
         let vni = items(pod, "/spec/containers")
-            .filter(|c| app == App::NodeAgent && text(c, "/name") == node_agent::STARTUP)
+            .filter(|c| component == Component::NodeAgent && text(c, "/name") == node_agent::STARTUP)
             .flat_map(|c| items(c, "/env"))
             .find(|e| text(e, "/name") == "VXLAN_VNI");
         let image = items(pod, "/spec/containers").map(|c| text(c, "/image")).next();
         Some(Self {
-            app,
+            component,
             node: if place.is_empty() { meant_for(pod) } else { place }.to_owned(),
             unscheduled: place.is_empty().then(|| {
                 let why = condition("PodScheduled").map_or("", |c| text(c, "/message"));
@@ -239,7 +229,9 @@ impl PodFacts {
                 trouble(pod).map(Box::new)
             },
             crashed,
-            version: image.filter(|_| app == App::KubeProxy).and_then(version),
+            version: image
+                .filter(|_| component == Component::KubeProxy)
+                .and_then(version),
             dsr: pod.pointer("/spec").and_then(proxy_args::dsr),
         })
     }
@@ -341,15 +333,18 @@ mod tests {
     use serde_json::json;
 
     #[rstest]
-    #[case("quay.io/calico/node-windows:v3.32.1", Some(App::NodeAgent))]
-    #[case("mirror.local:5000/x/node-windows@sha256:00", Some(App::NodeAgent))]
-    #[case("calico/windows:v3.27.0", Some(App::NodeAgent))]
+    #[case("quay.io/calico/node-windows:v3.32.1", Some(Component::NodeAgent))]
+    #[case("mirror.local:5000/x/node-windows@sha256:00", Some(Component::NodeAgent))]
+    #[case("calico/windows:v3.27.0", Some(Component::NodeAgent))]
     #[case("example/windows:1", None)]
-    #[case("sigwindowstools/calico-node:v3.26-hostprocess", Some(App::NodeAgent))]
-    #[case("sigwindowstools/kube-proxy:v1.33.4-calico-hostprocess", Some(App::KubeProxy))]
+    #[case("sigwindowstools/calico-node:v3.26-hostprocess", Some(Component::NodeAgent))]
+    #[case(
+        "sigwindowstools/kube-proxy:v1.33.4-calico-hostprocess",
+        Some(Component::KubeProxy)
+    )]
     #[case("windows-exporter:1", None)]
-    fn knows_an_app_by_its_image(#[case] image: &str, #[case] expected: Option<App>) {
-        assert_eq!(app_of_image(image), expected);
+    fn knows_a_component_by_its_image(#[case] image: &str, #[case] expected: Option<Component>) {
+        assert_eq!(component_of_image(image), expected);
     }
 
     #[test]

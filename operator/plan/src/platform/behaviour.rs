@@ -1,6 +1,6 @@
 //! What is done on each platform: one row each, from which the operator acts and the README's table is made.
 
-use wn_api::spec::{NetworkType, Platform};
+use wn_api::spec::Platform;
 
 /// Who runs what on Windows nodes of a platform, and how far Calico goes there.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -71,22 +71,5 @@ pub const fn name(platform: Platform) -> &'static str {
         Platform::Iks => "IKS",
         Platform::OpenStack => "OpenStack",
         Platform::K3s => "K3s",
-    }
-}
-
-/// Why a network type cannot be had on a platform; `None` when it can.
-pub fn objection(platform: Platform, network: NetworkType) -> Option<String> {
-    let name = name(platform);
-    match behaviour(platform).support {
-        Support::Full => None,
-        Support::PolicyOnly if network == NetworkType::CloudProvider => None,
-        Support::PolicyOnly => Some(format!(
-            "{name} networks pods on Windows nodes itself, and Calico only enforces policy there ({LIMITATIONS}): set \
-             spec.network.type to CloudProvider instead of {}",
-            network.as_str()
-        )),
-        Support::Refused => Some(format!(
-            "Calico for Windows does not support {name} ({LIMITATIONS})"
-        )),
     }
 }

@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use wn_api::spec::Platform;
+use wn_api::spec::{Platform, WindowsNodeConfigSpec};
 
-use super::behaviour::CLOUDS;
-use super::name;
+use super::behaviour::{CLOUDS, name};
 use crate::observed::{Labels, Observed};
 
 /// A platform, and what gave it away.
@@ -14,6 +13,27 @@ use crate::observed::{Labels, Observed};
 pub struct Found {
     pub platform: Platform,
     pub source: String,
+}
+
+/// The spec's word, or what was found.
+pub fn of(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Found> {
+    match spec.platform.type_ {
+        Some(platform) => Some(Found {
+            platform,
+            source: "spec.platform.type".to_owned(),
+        }),
+        None => detect(observed),
+    }
+}
+
+/// The cloud that nodes are machines of, whatever distribution runs on them: the spec's word, or what `providerID` says.
+/// `None` where they are machines of one's own, or no cloud that is known.
+pub fn cloud(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Platform> {
+    match spec.platform.type_ {
+        Some(Platform::OnPremises) => None,
+        Some(given) if CLOUDS.contains(&given) => Some(given),
+        _ => cloud_of_machines(observed),
+    }
 }
 
 /// What a sign is found in, by how much it proves: who makes the cluster marks its nodes, while the machine only
@@ -106,7 +126,7 @@ struct Votes {
 
 /// Makers' marks outweigh those of machines; of equals, the platform of most nodes: one stray label must not decide for
 /// fifty others. Nodes without a sign do not count: on-premises is what is left when no node has one.
-pub fn detect(observed: &Observed) -> Option<Found> {
+fn detect(observed: &Observed) -> Option<Found> {
     let windows = observed.nodes.iter().map(|(node, n)| {
         let marks = Marks {
             labels: &n.labels,
@@ -164,7 +184,7 @@ pub fn detect(observed: &Observed) -> Option<Found> {
 }
 
 /// The cloud whose machines most nodes are; of a tie the first of `SIGNS`.
-pub fn cloud(observed: &Observed) -> Option<Platform> {
+fn cloud_of_machines(observed: &Observed) -> Option<Platform> {
     let windows = observed.nodes.values().map(|n| n.provider_id.as_str());
     let linux = observed.linux.values().map(|n| n.provider_id.as_str());
     let machines: Vec<_> = windows.chain(linux).collect();

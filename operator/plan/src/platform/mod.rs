@@ -2,18 +2,19 @@
 //! at all. `detect` finds it, `behaviour` says what it means.
 
 mod behaviour;
-mod detect;
+pub(crate) mod detect;
 
 use wn_api::names::KUBERNETES_MINORS;
 use wn_api::reasons::Reason;
-use wn_api::spec::{Platform, WindowsNodeConfigSpec};
+use wn_api::spec::{NetworkType, Platform, WindowsNodeConfigSpec};
 
 use crate::finding::Finding;
+use crate::network;
 use crate::observed::Observed;
 use crate::version::Version;
 
-pub use behaviour::{Behaviour, LIMITATIONS, Support, behaviour, name, objection};
-pub use detect::Found;
+pub use behaviour::{Behaviour, LIMITATIONS, Support, behaviour, name};
+pub use detect::{Found, cloud, of};
 
 /// HostProcess containers are final, and cannot be switched off, from Kubernetes 1.26 on (KEP-1981).
 const OLDEST_MINOR: u32 = 26;
@@ -52,27 +53,6 @@ pub fn plan(spec: &WindowsNodeConfigSpec, observed: &Observed) -> PlatformPlan {
     }
 }
 
-/// The spec's word, or what was found.
-pub fn of(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Found> {
-    match spec.platform.type_ {
-        Some(platform) => Some(Found {
-            platform,
-            source: "spec.platform.type".to_owned(),
-        }),
-        None => detect::detect(observed),
-    }
-}
-
-/// The cloud that nodes are machines of, whatever distribution runs on them: the spec's word, or what `providerID` says.
-/// `None` where they are machines of one's own, or no cloud that is known.
-pub fn cloud(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Platform> {
-    match spec.platform.type_ {
-        Some(Platform::OnPremises) => None,
-        Some(given) if behaviour::CLOUDS.contains(&given) => Some(given),
-        _ => detect::cloud(observed),
-    }
-}
-
 fn refusal(spec: &WindowsNodeConfigSpec, found: Option<&Found>) -> Option<Finding> {
     let found = found?;
     let objection = objection(found.platform, spec.network.type_)?;
@@ -84,6 +64,23 @@ fn refusal(spec: &WindowsNodeConfigSpec, found: Option<&Found>) -> Option<Findin
             found.source
         ),
     })
+}
+
+/// Why a network type cannot be had on a platform; `None` when it can.
+pub fn objection(platform: Platform, network: NetworkType) -> Option<String> {
+    let name = name(platform);
+    match behaviour(platform).support {
+        Support::Full => None,
+        Support::PolicyOnly if network::of(network).is_of_platform() => None,
+        Support::PolicyOnly => Some(format!(
+            "{name} networks pods on Windows nodes itself, and Calico only enforces policy there ({LIMITATIONS}): set \
+             spec.network.type to CloudProvider instead of {}",
+            network.as_str()
+        )),
+        Support::Refused => Some(format!(
+            "Calico for Windows does not support {name} ({LIMITATIONS})"
+        )),
+    }
 }
 
 /// Below the floor nothing we run can start. A newer minor than tested is no reason to leave a cluster alone that

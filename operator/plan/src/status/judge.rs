@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use wn_api::calico::ConfigKind;
+use wn_api::component::Component;
 use wn_api::node_reasons::NodeReason;
 use wn_api::reasons::Reason;
 
@@ -11,16 +12,18 @@ use super::conditions::Verdict as Condition;
 use super::tigera;
 use crate::advice;
 use crate::applied::{Applied, Part};
-use crate::decide::{Plan, WorkloadPlan};
+use crate::component::ComponentPlan;
+use crate::component::ownership::Ownership;
+use crate::decide::Plan;
 use crate::finding::{Finding, names_of};
 use crate::node::Table;
-use crate::observed::{App, DaemonSetFacts, Observed};
+use crate::observed::{DaemonSetFacts, Observed};
 use crate::platform;
-use crate::standing::Standing;
-use crate::tigera::Turn;
+use crate::tigera::AgentOwner;
 
 pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table) -> Verdicts {
-    let run = |workload_plan, app| workload(workload_plan, app, observed, plan, applied);
+    let [network_agent, node_agent, kube_proxy] =
+        Component::ALL.map(|component| of_component(component, observed, plan, applied));
     // In the order of cause and consequence, which is that of `types::ALL`.
     let concerns = [
         platform(plan),
@@ -28,9 +31,9 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table)
         inputs(plan),
         calico(observed, plan, applied),
         network(plan, applied),
-        run(&plan.network_agent, App::NetworkAgent),
-        run(&plan.agent, App::NodeAgent),
-        run(&plan.proxy, App::KubeProxy),
+        network_agent,
+        node_agent,
+        kube_proxy,
         node_condition(nodes),
     ];
     // Without finalizer and originals nothing may be written, whatever else there is to say.
@@ -178,42 +181,38 @@ fn findings(found: &[Finding]) -> Option<Condition> {
     Some(Condition::no(first.reason, messages.join("; ")))
 }
 
-fn workload(
-    workload: &WorkloadPlan,
-    app: App,
-    observed: &Observed,
-    plan: &Plan,
-    applied: &Applied,
-) -> Condition {
-    if let Standing::NotNeeded { why } = &workload.standing {
-        return Condition::yes(Reason::NotApplicable, why.clone());
+fn of_component(component: Component, observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
+    let failed = || failed(applied, Part::Component(component));
+    let planned = &plan.components[component];
+    match &planned.ownership {
+        Ownership::NotNeeded { why } => Condition::yes(Reason::NotApplicable, why.clone()),
+        Ownership::External { by } => failed().unwrap_or_else(|| {
+            if component == Component::NodeAgent && plan.tigera.agent_owner == AgentOwner::Theirs {
+                tigera::agent(by, observed, plan)
+            } else {
+                Condition::yes(Reason::External, format!("not ours to run: {by}"))
+            }
+        }),
+        Ownership::Managed => blocked(planned)
+            .or_else(failed)
+            .unwrap_or_else(|| rollout(planned, observed, plan, applied)),
     }
-    let part = match app {
-        App::NodeAgent => Part::NodeAgent,
-        App::NetworkAgent => Part::NetworkAgent,
-        App::KubeProxy => Part::KubeProxy,
-    };
-    if let Standing::External { by } = &workload.standing {
-        if app == App::NodeAgent && plan.tigera.turn == Turn::Theirs {
-            return failed(applied, part).unwrap_or_else(|| tigera::agent(by, observed, plan));
-        }
-        return failed(applied, part)
-            .unwrap_or_else(|| Condition::yes(Reason::External, format!("not ours to run: {by}")));
-    }
-    let of_one = || workload.daemon_sets.iter().find_map(|d| d.blocked.as_ref());
-    if let Some(Finding { reason, message }) = workload.blocked.as_ref().or_else(of_one) {
-        return Condition::no(*reason, message.clone());
-    }
-    if let Some(failed) = failed(applied, part) {
-        return failed;
-    }
+}
+
+fn blocked(planned: &ComponentPlan) -> Option<Condition> {
+    let of_one = || planned.daemon_sets.iter().find_map(|d| d.blocked.as_ref());
+    let Finding { reason, message } = planned.blocked.as_ref().or_else(of_one)?;
+    Some(Condition::no(*reason, message.clone()))
+}
+
+fn rollout(planned: &ComponentPlan, observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
     let noted = |text: &str| {
-        workload
+        planned
             .note
             .as_ref()
             .map_or_else(|| text.to_owned(), |note| format!("{text}; {note}"))
     };
-    let names = || workload.daemon_sets.iter().map(|d| d.name);
+    let names = || planned.daemon_sets.iter().map(|d| d.name);
     if let Some(name) =
         names().find(|name| !plan.write && plan.objects.iter().any(|o| o.object.name == *name))
     {
@@ -303,44 +302,10 @@ fn ready(concerns: &[Condition]) -> Condition {
 
 /// Stalled in kstatus' sense: no progress until a person does something.
 fn stalled(concerns: &[Condition]) -> Condition {
-    match cause(concerns, |c| needs_a_person(c.reason)) {
+    match cause(concerns, |c| c.reason.needs_a_person()) {
         Some(concern) => Condition::yes(concern.reason, concern.message.clone()),
         None => Condition::no(Reason::AsExpected, "nothing waits for a person"),
     }
-}
-
-const fn needs_a_person(reason: Reason) -> bool {
-    matches!(
-        reason,
-        Reason::Forbidden
-            | Reason::InputMissing
-            | Reason::InputInvalid
-            | Reason::ReadForbidden
-            | Reason::CalicoVersionUnsupported
-            | Reason::CalicoAPIUnclear
-            | Reason::ReportOnly
-            | Reason::PoolInUse
-            | Reason::PoolManagedByOperator
-            | Reason::NoUsablePool
-            | Reason::PoolsTooSmall
-            | Reason::FieldConflict
-            | Reason::Contested
-            | Reason::DSRUnsupported
-            | Reason::PlatformUnsupported
-            | Reason::KubernetesVersionUnsupported
-            | Reason::NoLinuxNodes
-            | Reason::TooFewLinuxNodes
-            | Reason::BGPDisabled
-            | Reason::BGPWithVXLAN
-            | Reason::NotL2Adjacent
-            | Reason::PodCIDRMissing
-            | Reason::AgentsOverlap
-            | Reason::NetworkInUse
-            | Reason::RestartNeeded
-            | Reason::PodCIDRConflict
-            | Reason::PrerequisiteMissing
-            | Reason::InstallationMismatch
-    )
 }
 
 fn reconciling(concerns: &[Condition], stalled: bool, write: bool) -> Condition {

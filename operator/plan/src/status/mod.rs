@@ -8,6 +8,7 @@ mod tigera;
 
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
+use wn_api::component::Component;
 use wn_api::names::tigera as names_of_tigera;
 use wn_api::status::{
     CalicoStatus, GroupStatus, Original, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus,
@@ -16,14 +17,15 @@ use wn_api::status::{
 use crate::advice;
 use crate::applied::Applied;
 use crate::calico::{Action, Write};
-use crate::decide::{DaemonSetPlan, Plan, WorkloadPlan};
+use crate::component::ownership::Ownership;
+use crate::component::{ComponentPlan, DaemonSetPlan};
+use crate::decide::Plan;
 use crate::field::{Change, shown};
 use crate::finding::Finding;
-use crate::node::{Setting, Table};
-use crate::observed::{self, App, DaemonSetFacts, Observed};
+use crate::node::{ClusterContext, Table};
+use crate::observed::{self, DaemonSetFacts, Observed};
 use crate::platform::{self, PlatformPlan};
 use crate::release;
-use crate::standing::Standing;
 use crate::validate::Violation;
 
 use conditions::Verdicts;
@@ -32,7 +34,7 @@ use conditions::Verdicts;
 #[derive(Clone, Copy)]
 pub struct Nodes<'a> {
     pub table: &'a Table,
-    pub setting: &'a Setting,
+    pub cluster: &'a ClusterContext,
 }
 
 /// What came of a pass over an object. Where there is none, or the pass ended before it knew (a lost race, say), nothing
@@ -63,39 +65,64 @@ pub struct Settled<'a> {
     pub nodes: Nodes<'a>,
 }
 
-/// The status for an outcome. Where nothing was looked at, what was said before stands.
+impl<'a> Outcome<'a> {
+    const fn settled(self) -> Option<Settled<'a>> {
+        match self {
+            Self::Settled(settled) => Some(settled),
+            Self::Unreadable { .. }
+            | Self::Refused { .. }
+            | Self::Unread { .. }
+            | Self::Unsupported { .. }
+            | Self::Restoring { .. } => None,
+        }
+    }
+
+    /// What was found out about the platform; it is looked at before it is refused.
+    const fn platform(self) -> Option<&'a PlatformPlan> {
+        match self {
+            Self::Settled(settled) => Some(&settled.plan.platform),
+            Self::Unsupported { platform } => Some(platform),
+            Self::Unreadable { .. } | Self::Refused { .. } | Self::Unread { .. } | Self::Restoring { .. } => {
+                None
+            }
+        }
+    }
+
+    /// What `Manage` would write, where that is known.
+    fn pending_changes(self) -> Option<Vec<String>> {
+        match self {
+            Self::Settled(Settled { plan, .. }) if !plan.write => Some(pending(plan)),
+            Self::Settled(_) | Self::Unsupported { .. } => Some(Vec::new()),
+            Self::Unreadable { .. } | Self::Refused { .. } | Self::Unread { .. } | Self::Restoring { .. } => {
+                None
+            }
+        }
+    }
+}
+
+/// The status for an outcome, field by field. A field that the outcome does not look at keeps its old value.
 pub fn assemble(config: &WindowsNodeConfig, outcome: Outcome, now: Timestamp) -> WindowsNodeConfigStatus {
     let old = config.status.clone().unwrap_or_default();
-    let generation = match outcome {
-        Outcome::Settled(settled) => settled.generation,
-        Outcome::Unreadable { .. }
-        | Outcome::Refused { .. }
-        | Outcome::Unread { .. }
-        | Outcome::Unsupported { .. }
-        | Outcome::Restoring { .. } => config.metadata.generation,
-    };
-    let conditions = conditions::set(&old.conditions, generation, verdicts(outcome), now);
-    // Written by itself, before the first write to what it speaks of: see `originals_to_store`.
-    let originals = observed::originals(config).to_vec();
-    let looked_at = match outcome {
-        Outcome::Settled(settled) => settled.status(config, now),
-        Outcome::Unsupported { platform } => WindowsNodeConfigStatus {
-            platform: platform_status(platform),
-            pending_changes: Vec::new(),
-            ..old
-        },
-        Outcome::Unreadable { .. }
-        | Outcome::Refused { .. }
-        | Outcome::Unread { .. }
-        | Outcome::Restoring { .. } => old,
-    };
+    let settled = outcome.settled();
+    let generation = settled.map_or(config.metadata.generation, |s| s.generation);
+    let [network_agent, node_agent, kube_proxy] = Component::ALL.map(|component| match settled {
+        Some(s) => component_status(component, s.plan, s.observed),
+        None => old.component(component).cloned(),
+    });
     WindowsNodeConfigStatus {
         observed_generation: generation,
-        conditions,
-        calico: looked_at
-            .calico
-            .map(|calico| CalicoStatus { originals, ..calico }),
-        ..looked_at
+        conditions: conditions::set(&old.conditions, generation, verdicts(outcome), now),
+        inputs: settled.map_or(old.inputs, |s| Some(s.plan.inputs.status())),
+        platform: outcome.platform().map_or(old.platform, platform_status),
+        calico: settled.map_or(old.calico, |s| Some(calico_status(config, s.observed, s.plan))),
+        node_agent,
+        network_agent,
+        kube_proxy,
+        nodes: settled.map_or(old.nodes, |s| {
+            Some(nodes::status(&config.spec, s.observed, s.nodes, now))
+        }),
+        advisories: settled.map_or(old.advisories, |s| Some(advice::status(&s.plan.advisories))),
+        pending_changes: outcome.pending_changes().unwrap_or(old.pending_changes),
     }
 }
 
@@ -120,34 +147,9 @@ fn platform_status(plan: &PlatformPlan) -> Option<PlatformStatus> {
     })
 }
 
-impl Settled<'_> {
-    /// All but what `assemble` says of every outcome.
-    fn status(&self, config: &WindowsNodeConfig, now: Timestamp) -> WindowsNodeConfigStatus {
-        let Settled {
-            generation: _,
-            observed,
-            plan,
-            applied: _,
-            nodes,
-        } = *self;
-        WindowsNodeConfigStatus {
-            observed_generation: None,
-            conditions: Vec::new(),
-            inputs: Some(plan.inputs.status()),
-            platform: platform_status(&plan.platform),
-            calico: Some(calico_status(observed, plan)),
-            node_agent: Some(workload_status(&plan.agent, App::NodeAgent, observed)),
-            network_agent: needed(&plan.network_agent)
-                .then(|| workload_status(&plan.network_agent, App::NetworkAgent, observed)),
-            kube_proxy: Some(workload_status(&plan.proxy, App::KubeProxy, observed)),
-            nodes: Some(nodes::status(&config.spec, observed, nodes, now)),
-            advisories: Some(advice::status(&plan.advisories)),
-            pending_changes: if plan.write { Vec::new() } else { pending(plan) },
-        }
-    }
-}
-
-fn calico_status(observed: &Observed, plan: &Plan) -> CalicoStatus {
+/// `originals` are as stored: they are written by themselves, before the first write to what they are about, see
+/// `originals_to_store`.
+fn calico_status(config: &WindowsNodeConfig, observed: &Observed, plan: &Plan) -> CalicoStatus {
     let release = release::of_calico(observed).map(|release| release.version.to_string());
     let written = || {
         let information = observed.calico.cluster_information.as_ref()?;
@@ -157,7 +159,7 @@ fn calico_status(observed: &Observed, plan: &Plan) -> CalicoStatus {
     CalicoStatus {
         api: plan.calico.form,
         version: version.filter(|v| !v.is_empty()),
-        originals: Vec::new(),
+        originals: observed::originals(config).to_vec(),
     }
 }
 
@@ -167,16 +169,19 @@ pub fn originals_to_store<'a>(config: &WindowsNodeConfig, plan: &'a Plan) -> Opt
     (observed::originals(config) != list).then_some(list)
 }
 
-fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> WorkloadStatus {
-    let management = plan.standing.as_str().to_owned();
-    let managed_by = match &plan.standing {
-        Standing::Managed => return our_status(plan, management, observed),
-        Standing::External { by } => Some(by.clone()),
-        Standing::NotNeeded { .. } => None,
+/// `None` for a network agent that the network type does without.
+fn component_status(component: Component, plan: &Plan, observed: &Observed) -> Option<WorkloadStatus> {
+    let plan = &plan.components[component];
+    let management = plan.ownership.as_str().to_owned();
+    let managed_by = match &plan.ownership {
+        Ownership::Managed => return Some(our_status(plan, management, observed)),
+        Ownership::External { by } => Some(by.clone()),
+        Ownership::NotNeeded { .. } if component == Component::NetworkAgent => return None,
+        Ownership::NotNeeded { .. } => None,
     };
-    let running = observed.foreign(app).next();
+    let running = observed.foreign(component).next();
     let counts = running.map(|(_, facts)| facts);
-    WorkloadStatus {
+    Some(WorkloadStatus {
         management,
         managed_by,
         daemon_set: running.map(|((namespace, name), _)| format!("{namespace}/{name}")),
@@ -184,10 +189,10 @@ fn workload_status(plan: &WorkloadPlan, app: App, observed: &Observed) -> Worklo
         updated: counts.map_or(0, |c| c.updated),
         ready: counts.map_or(0, |c| c.ready),
         ..WorkloadStatus::default()
-    }
+    })
 }
 
-fn our_status(plan: &WorkloadPlan, management: String, observed: &Observed) -> WorkloadStatus {
+fn our_status(plan: &ComponentPlan, management: String, observed: &Observed) -> WorkloadStatus {
     let all: Vec<_> = plan
         .daemon_sets
         .iter()
@@ -196,7 +201,7 @@ fn our_status(plan: &WorkloadPlan, management: String, observed: &Observed) -> W
     let sum = |count: fn(&GroupStatus) -> i32| all.iter().map(count).sum();
     let (desired, updated, ready) = (sum(|g| g.desired), sum(|g| g.updated), sum(|g| g.ready));
     let main = all.first().cloned().unwrap_or_default();
-    // Of what was not made yet nothing is told: what is told of and missing was deleted, see `decide::objects`.
+    // Of what was not made yet nothing is told: what is told of and missing was deleted, see `component::objects`.
     let exists = |d: &DaemonSetPlan| observed.our_daemon_set(d.name).is_some();
     let made = plan.daemon_sets.iter().zip(all).filter(|(d, _)| exists(d));
     let several = plan.daemon_sets.len() > 1;
@@ -232,10 +237,6 @@ fn group_status(plan: &DaemonSetPlan, observed: &Observed) -> GroupStatus {
     }
 }
 
-fn needed(plan: &WorkloadPlan) -> bool {
-    !matches!(plan.standing, Standing::NotNeeded { .. })
-}
-
 /// One line a change, for mode `Observe`.
 fn pending(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<_> = plan.calico.writes.iter().flat_map(calico_lines).collect();
@@ -255,7 +256,7 @@ fn pending(plan: &Plan) -> Vec<String> {
     lines.extend(
         plan.deletions
             .iter()
-            .map(|o| format!("delete {:?} {}/{}", o.kind, o.namespace, o.name)),
+            .map(|(_, o)| format!("delete {:?} {}/{}", o.kind, o.namespace, o.name)),
     );
     lines
 }

@@ -90,7 +90,7 @@ fn reasons(nodes: &[(&str, &Entry)]) -> Vec<ReasonCount> {
 
 fn node(name: &str, entry: &Entry, observed: &Observed, nodes: Nodes, now: Timestamp) -> Option<NodeStatus> {
     let facts = observed.nodes.get(name)?;
-    let verdict = nodes.table.full(name, observed, nodes.setting, now)?;
+    let verdict = nodes.table.full(name, observed, nodes.cluster, now)?;
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let cause = verdict.cause();
     let rest = verdict.findings.iter().skip(usize::from(cause.is_some()));

@@ -11,7 +11,7 @@ use crate::observed::Observed;
 
 pub fn agent(by: &str, observed: &Observed, plan: &Plan) -> Condition {
     let key = (
-        tigera::AGENT_NAMESPACE.to_owned(),
+        tigera::CALICO_NAMESPACE.to_owned(),
         node_agent::DAEMON_SET.to_owned(),
     );
     let place = format!("{}/{}", key.0, key.1);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::spec::WindowsNodeConfigSpec;
 
-use super::nested;
+use super::spelling::nested;
 use crate::calico::pools;
 use crate::field::{Desired, FieldId, is_met, shown};
 use crate::inputs;
@@ -38,7 +38,7 @@ pub fn prepared(
     observed: &Observed,
     installation: &CalicoObject,
 ) -> Vec<Desired> {
-    let CalicoRole::Networking(backend) = network::of(spec.network.type_).calico() else {
+    let CalicoRole::Networking(backend) = network::of(spec.network.type_).calico else {
         return Vec::new();
     };
     // With BGP on, the Windows agent's backend is windows-bgp whatever the pools say.
@@ -130,7 +130,7 @@ pub fn mismatch(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Str
     let facts = observed.installation.as_ref()?;
     let calico = matches!(facts.cni.as_str(), "" | "Calico");
     let network = spec.network.type_.as_str();
-    match network::of(spec.network.type_).calico() {
+    match network::of(spec.network.type_).calico {
         CalicoRole::Networking(_) if !calico => Some(format!(
             "Installation default spec.cni.type is {}, with which Calico only enforces policy, and spec.network.type is {network}: set it \
              to CloudProvider",

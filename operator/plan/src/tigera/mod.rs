@@ -4,16 +4,20 @@
 //! Invariant: ours and theirs never run side by side by our doing. Ours is gone from every node before
 //! `windowsDataplane: HNS` is written, and comes back only when theirs is gone.
 
+mod agent_owner;
 mod fields;
+mod services_endpoint;
 mod spelling;
 mod trouble;
-mod turn;
 mod unmet;
 
+pub use agent_owner::{
+    AgentOwner, agent_owner, being_given_back, installation_object, is_theirs, note, ours_present, overlap,
+};
 pub use fields::{differing, encapsulations, mismatch, patch, prepared, switch};
+pub use services_endpoint::services_endpoint;
 pub use spelling::{keep_pools, nested, take_defaults_along};
 pub use trouble::{left_behind, pools_to_come, refused, runs_on, stray_folders};
-pub use turn::{Turn, being_given_back, installation_object, is_theirs, note, ours_present, overlap, turn};
 pub use unmet::unmet;
 
 use wn_api::spec::WindowsNodeConfigSpec;
@@ -24,7 +28,7 @@ use crate::observed::Observed;
 /// How the two share the work.
 #[derive(Debug)]
 pub struct TigeraPlan {
-    pub turn: Turn,
+    pub agent_owner: AgentOwner,
     /// Why ours must not run now.
     pub overlap: Option<Finding>,
     /// What tigera/operator needs before it renders its agent, as far as it can be seen.
@@ -32,11 +36,11 @@ pub struct TigeraPlan {
 }
 
 pub fn plan(spec: &WindowsNodeConfigSpec, observed: &Observed) -> TigeraPlan {
-    let turn = turn(spec, observed);
+    let agent_owner = agent_owner(spec, observed);
     TigeraPlan {
-        turn,
+        agent_owner,
         overlap: overlap(spec, observed),
-        unmet: if turn == Turn::Theirs {
+        unmet: if agent_owner == AgentOwner::Theirs {
             unmet(spec, observed)
         } else {
             Vec::new()

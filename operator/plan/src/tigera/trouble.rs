@@ -4,8 +4,8 @@ use serde_json::Value;
 use wn_api::calico::ConfigKind;
 use wn_api::names::{node_agent, tigera};
 
+use super::agent_owner::{hns, installation_object, is_theirs, set_by_us};
 use super::spelling::filled_in;
-use super::turn::{hns, installation_object, is_theirs, set_by_us};
 use crate::finding::names_of;
 use crate::observed::tigera::{POOLS, WINDOWS_NODES};
 use crate::observed::{CalicoObject, Observed};
@@ -69,7 +69,7 @@ pub fn left_behind(observed: &Observed) -> Vec<String> {
         format!(
             "DaemonSet {namespace}/{name}, which tigera/operator does not remove when windowsDataplane is switched off: when no Windows \
              node needs it, `kubectl delete daemonset -n {namespace} {name}`",
-            namespace = tigera::AGENT_NAMESPACE,
+            namespace = tigera::CALICO_NAMESPACE,
             name = node_agent::DAEMON_SET,
         )
     });

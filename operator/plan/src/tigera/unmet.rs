@@ -5,11 +5,11 @@ use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names::tigera;
 use wn_api::spec::WindowsNodeConfigSpec;
 
+use super::agent_owner::installation_object;
 use super::fields::{differing, prepared, switch};
-use super::turn::installation_object;
 use crate::inputs;
 use crate::network;
-use crate::network::role::{Backend, CalicoRole};
+use crate::network::role::Backend;
 use crate::observed::{Observed, Source};
 
 pub fn unmet(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<String> {
@@ -41,7 +41,7 @@ pub fn unmet(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<String> {
     let dns = [Source::KubeDns, Source::OpenShiftDns, Source::Rke2Dns];
     let dns = dns.iter().any(|s| observed.sources.contains_key(s));
     need(!dns, "no DNS Service was found");
-    let overlay = network::of(spec.network.type_).calico() == CalicoRole::Networking(Backend::Vxlan);
+    let overlay = network::of(spec.network.type_).calico.backend() == Some(Backend::Vxlan);
     let vni = of(ConfigKind::FelixConfiguration).is_some_and(|o| o.spec.contains_key("vxlanVNI"));
     need(overlay && !vni, "FelixConfiguration default has no vxlanVNI");
     unmet

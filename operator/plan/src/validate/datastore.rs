@@ -1,9 +1,10 @@
 //! `spec.calico.datastore`.
 
 use wn_api::names::etcd::PREFIX;
-use wn_api::spec::{DatastoreType, Etcd, Management, NetworkType, WindowsNodeConfigSpec};
+use wn_api::spec::{DatastoreType, Etcd, Management, WindowsNodeConfigSpec};
 
 use super::Violation;
+use crate::network;
 
 const ETCD: &str = "spec.calico.datastore.etcd";
 
@@ -23,11 +24,8 @@ pub fn violations(spec: &WindowsNodeConfigSpec) -> Vec<Violation> {
         (DatastoreType::Etcd, Some(etcd)) => found.extend(etcd_violations(etcd)),
     }
     found.extend(prefix(spec));
-    let networked = matches!(
-        spec.network.type_,
-        NetworkType::CalicoVxlan | NetworkType::CalicoBgp
-    );
-    if datastore.type_ == DatastoreType::Etcd && !networked {
+    let networks = network::of(spec.network.type_).calico.backend().is_some();
+    if datastore.type_ == DatastoreType::Etcd && !networks {
         found.push(Violation::new(
             "spec.calico.datastore.type",
             "Etcd is for network types CalicoVXLAN and CalicoBGP: remove it, or change spec.network.type",

@@ -1,5 +1,6 @@
 //! Image fields that a schema cannot judge.
 
+use wn_api::component::Component;
 use wn_api::spec::{Image, Management, WindowsNodeConfigSpec};
 
 use super::Violation;
@@ -7,9 +8,10 @@ use crate::network;
 
 pub fn violations(spec: &WindowsNodeConfigSpec) -> Vec<Violation> {
     let mut found = Vec::new();
-    found.extend(image("spec.nodeAgent.image", &spec.node_agent.image));
-    found.extend(image("spec.kubeProxy.image", &spec.kube_proxy.image));
-    found.extend(image("spec.networkAgent.image", &spec.network_agent.image));
+    for component in Component::ALL {
+        let path = format!("spec.{}.image", component.names().field);
+        found.extend(image(&path, spec.component(component).image));
+    }
     found.extend(network_agent(spec));
     found.extend(sibling(&spec.node_agent.image));
     found
@@ -17,7 +19,7 @@ pub fn violations(spec: &WindowsNodeConfigSpec) -> Vec<Violation> {
 
 /// No project publishes the image of a network agent, and a name we made up would be pulled from whoever takes it.
 fn network_agent(spec: &WindowsNodeConfigSpec) -> Option<Violation> {
-    let agent = network::of(spec.network.type_).agent()?;
+    let agent = network::of(spec.network.type_).agent?;
     let image = &spec.network_agent.image;
     let missing = match (&image.repository, image.tag.is_some() || image.digest.is_some()) {
         (Some(_), true) => return None,

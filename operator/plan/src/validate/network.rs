@@ -2,33 +2,35 @@
 
 use ipnet::Ipv4Net;
 use wn_api::names::{MAX_VXLAN_VNI, MIN_VXLAN_VNI, VXLAN_PORT};
-use wn_api::spec::{
-    ApiServer, ClusterDns, Ipam, Management, NetworkType, NodeAgent, Vxlan, WindowsNodeConfigSpec,
-};
+use wn_api::spec::{ApiServer, ClusterDns, Ipam, Management, NodeAgent, Vxlan, WindowsNodeConfigSpec};
 
 use super::Violation;
 use crate::inputs::{cluster_ip, is_cidr_v4, is_domain, is_ip};
+use crate::network;
+use crate::network::role::Backend;
 use crate::observed::Observed;
 
 pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Violation> {
-    let network = &spec.network;
+    let settings = &spec.network;
     let mut found = Vec::new();
-    found.extend(network.api_server.iter().flat_map(|a| api_server(a, observed)));
-    found.extend(service_cidrs(&network.service_cidrs));
-    found.extend(network.cluster_dns.iter().flat_map(cluster_dns));
+    found.extend(settings.api_server.iter().flat_map(|a| api_server(a, observed)));
+    found.extend(service_cidrs(&settings.service_cidrs));
+    found.extend(settings.cluster_dns.iter().flat_map(cluster_dns));
     found.extend(spec.calico.vxlan.iter().flat_map(vxlan));
-    if network.type_ != NetworkType::CalicoVxlan {
+    let profile = network::of(settings.type_);
+    let backend = profile.calico.backend();
+    if backend != Some(Backend::Vxlan) {
         found.extend(no_vxlan(spec.calico.vxlan.is_some(), &spec.node_agent));
     }
-    if !matches!(network.type_, NetworkType::CalicoVxlan | NetworkType::CalicoBgp) {
+    if backend.is_none() {
         found.extend(no_cni_plugin(&spec.node_agent));
     }
-    if network.ipam == Ipam::HostLocal && network.type_ != NetworkType::CalicoBgp {
+    if settings.ipam == Ipam::HostLocal && !profile.takes_host_local_ipam {
         found.push(Violation::new(
             "spec.network.ipam",
             format!(
                 "HostLocal is for network type CalicoBGP, not {}: remove it",
-                network.type_.as_str()
+                settings.type_.as_str()
             ),
         ));
     }
@@ -40,10 +42,13 @@ pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Viol
 /// There is no HNS network of a known name that kube-proxy could program.
 fn kube_proxy(spec: &WindowsNodeConfigSpec) -> Option<Violation> {
     let wanted = spec.kube_proxy.management == Management::Managed;
-    (wanted && spec.network.type_ == NetworkType::CloudProvider).then(|| {
+    (wanted && network::of(spec.network.type_).is_of_platform()).then(|| {
         Violation::new(
             "spec.kubeProxy.management",
-            "Managed is not for network type CloudProvider, whose platform runs kube-proxy: remove it",
+            format!(
+                "Managed is not for network type {}, whose platform runs kube-proxy: remove it",
+                spec.network.type_.as_str()
+            ),
         )
     })
 }

@@ -1,35 +1,21 @@
 //! What the API server would refuse in a DaemonSet's pods: better said of the field the user wrote.
 
+use wn_api::component::Component;
 use wn_api::spec::{Resources, Toleration, TolerationOperator, WindowsNodeConfigSpec};
 
 use super::Violation;
 use crate::quantity;
 
 pub fn violations(spec: &WindowsNodeConfigSpec) -> Vec<Violation> {
-    let (agent, proxy) = (&spec.node_agent, &spec.kube_proxy);
     let mut found = Vec::new();
-    found.extend(
-        agent
-            .resources
-            .iter()
-            .flat_map(|r| resources("spec.nodeAgent.resources", r)),
-    );
-    found.extend(tolerations("spec.nodeAgent.tolerations", &agent.tolerations));
-    found.extend(
-        proxy
-            .resources
-            .iter()
-            .flat_map(|r| resources("spec.kubeProxy.resources", r)),
-    );
-    found.extend(tolerations("spec.kubeProxy.tolerations", &proxy.tolerations));
-    let network = &spec.network_agent;
-    found.extend(
-        network
-            .resources
-            .iter()
-            .flat_map(|r| resources("spec.networkAgent.resources", r)),
-    );
-    found.extend(tolerations("spec.networkAgent.tolerations", &network.tolerations));
+    for component in Component::ALL {
+        let path = format!("spec.{}", component.names().field);
+        let settings = spec.component(component);
+        if let Some(given) = settings.resources {
+            found.extend(resources(&format!("{path}.resources"), given));
+        }
+        found.extend(tolerations(&format!("{path}.tolerations"), settings.tolerations));
+    }
     found
 }
 

@@ -12,13 +12,14 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
+use wn_api::component::Component;
 use wn_api::names::{OPERATOR, READINESS_TAINT, annotations, labels};
 use wn_api::spec::{
     Image, PullPolicy, Resources, SecretReference, Toleration, TolerationEffect, TolerationOperator,
     UpdateStrategy, UpdateStrategyType,
 };
 
-use super::Surroundings;
+use super::RenderContext;
 use crate::checksum;
 
 /// Where containerd puts the files of a HostProcess container. hcsshim replaces this text in command lines,
@@ -34,7 +35,7 @@ const ACCOUNT: &str = r"NT AUTHORITY\system";
 /// What a DaemonSet is called, and what it takes from the spec of its workload besides containers.
 pub struct Base<'a> {
     pub name: &'static str,
-    pub component: &'static str,
+    pub component: Component,
     pub service_account: &'static str,
     /// Seconds between the stop signal and the end of the containers.
     pub grace_period: i64,
@@ -54,7 +55,7 @@ pub fn daemon_set(
     base: &Base<'_>,
     contents: Contents,
     config: Option<&ConfigMap>,
-    around: &Surroundings,
+    context: &RenderContext,
 ) -> DaemonSet {
     let data = config
         .iter()
@@ -71,7 +72,7 @@ pub fn daemon_set(
         spec: Some(pod_spec(base, contents)),
     };
     DaemonSet {
-        metadata: object_meta(base.name, base, around),
+        metadata: object_meta(base.name, base, context),
         spec: Some(DaemonSetSpec {
             // A selector is immutable: it holds nothing that could ever change.
             selector: LabelSelector {
@@ -86,18 +87,24 @@ pub fn daemon_set(
     }
 }
 
-pub fn config_map(name: &str, key: &str, value: String, base: &Base<'_>, around: &Surroundings) -> ConfigMap {
-    config_map_of(name, BTreeMap::from([(key.to_owned(), value)]), base, around)
+pub fn config_map(
+    name: &str,
+    key: &str,
+    value: String,
+    base: &Base<'_>,
+    context: &RenderContext,
+) -> ConfigMap {
+    config_map_of(name, BTreeMap::from([(key.to_owned(), value)]), base, context)
 }
 
 pub fn config_map_of(
     name: &str,
     data: BTreeMap<String, String>,
     base: &Base<'_>,
-    around: &Surroundings,
+    context: &RenderContext,
 ) -> ConfigMap {
     ConfigMap {
-        metadata: object_meta(name, base, around),
+        metadata: object_meta(name, base, context),
         data: Some(data),
         ..ConfigMap::default()
     }
@@ -136,10 +143,10 @@ fn pod_spec(base: &Base<'_>, contents: Contents) -> PodSpec {
     }
 }
 
-fn object_meta(name: &str, base: &Base<'_>, around: &Surroundings) -> ObjectMeta {
+fn object_meta(name: &str, base: &Base<'_>, context: &RenderContext) -> ObjectMeta {
     ObjectMeta {
         name: Some(name.to_owned()),
-        namespace: Some(around.namespace.clone()),
+        namespace: Some(context.namespace.clone()),
         labels: Some(object_labels(base.name, base.component)),
         ..ObjectMeta::default()
     }
@@ -149,10 +156,10 @@ fn selector(daemon_set: &str) -> BTreeMap<String, String> {
     BTreeMap::from([(labels::K8S_APP.to_owned(), daemon_set.to_owned())])
 }
 
-fn object_labels(daemon_set: &str, component: &str) -> BTreeMap<String, String> {
+fn object_labels(daemon_set: &str, component: Component) -> BTreeMap<String, String> {
     let mut all = selector(daemon_set);
     all.insert(labels::MANAGED_BY.to_owned(), OPERATOR.to_owned());
-    all.insert(labels::COMPONENT.to_owned(), component.to_owned());
+    all.insert(labels::COMPONENT.to_owned(), component.names().label.to_owned());
     all.insert(labels::PART_OF.to_owned(), OPERATOR.to_owned());
     all
 }
@@ -324,9 +331,9 @@ pub fn field_env(name: &str, field_path: &str) -> EnvVar {
 
 /// The API server's own address. Without it the kubelet injects the ClusterIP of Service `kubernetes`, which a
 /// Windows host cannot reach before kube-proxy runs (tigera/operator#3113, sig-windows-tools#277).
-pub fn api_server_env(around: &Surroundings) -> [EnvVar; 2] {
+pub fn api_server_env(context: &RenderContext) -> [EnvVar; 2] {
     [
-        env("KUBERNETES_SERVICE_HOST", around.api_host.clone()),
-        env("KUBERNETES_SERVICE_PORT", around.api_port.to_string()),
+        env("KUBERNETES_SERVICE_HOST", context.api_host.clone()),
+        env("KUBERNETES_SERVICE_PORT", context.api_port.to_string()),
     ]
 }

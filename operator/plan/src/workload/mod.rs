@@ -10,18 +10,21 @@ pub mod node_agent;
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use wn_api::spec::{EtcdSecret, Ipam, NetworkType};
+use wn_api::spec::{EtcdSecret, Ipam};
 
-use crate::network::role::CalicoRole;
+use crate::network::role::{CalicoRole, SourceVip};
 
-/// What both DaemonSets are rendered from. Every value is valid: see `validate` and `inputs`.
+/// What DaemonSets are rendered from. Every value is valid: see `validate` and `inputs`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Surroundings {
-    /// Namespace of the operator, and of both DaemonSets.
+pub struct RenderContext {
+    /// Namespace of the operator, and of its DaemonSets.
     pub namespace: String,
-    pub network: NetworkType,
-    /// What Calico does with that type.
+    /// What Calico does on Windows nodes.
     pub calico: CalicoRole,
+    /// What kube-proxy's `--source-vip` is taken from.
+    pub source_vip: SourceVip,
+    /// DaemonSet and container of the network agent, where there is one.
+    pub network_agent: Option<(&'static str, &'static str)>,
     pub ipam: Ipam,
     /// Namespace of the Typha that Felix asks instead of the API server.
     pub typha: Option<String>,
@@ -33,14 +36,12 @@ pub struct Surroundings {
     pub service_cidrs: Vec<String>,
     pub dns_servers: Vec<String>,
     pub dns_search: Vec<String>,
-    /// VXLAN network identifier; used with `CalicoVXLAN` only.
+    /// VXLAN network identifier; used where Calico networks the nodes with VXLAN.
     pub vni: i32,
     /// HNS network kube-proxy programs; empty where kube-proxy is the platform's.
     pub hns_network: String,
     /// Do we run kube-proxy on Windows nodes? Else a Windows service of that name may be the platform's.
     pub kube_proxy_is_ours: bool,
-    /// HNS networks Felix may program, as a regular expression.
-    pub hns_networks: &'static str,
     /// The CNI plugin, as tigera/operator names it: what is not `Calico` is left alone by Calico's scripts.
     pub cni_plugin: &'static str,
     /// Folders of the node that containerd reads: CNI binaries, CNI configuration.
@@ -66,4 +67,11 @@ pub struct Workload {
     pub daemon_set: DaemonSet,
     /// A ConfigMap whose changes the pods follow without being rolled.
     pub followed: Option<ConfigMap>,
+}
+
+impl Workload {
+    /// Name of the DaemonSet.
+    pub fn name(&self) -> &str {
+        self.daemon_set.metadata.name.as_deref().unwrap_or_default()
+    }
 }

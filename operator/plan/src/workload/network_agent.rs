@@ -6,7 +6,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Container, EnvVar, ExecAction, HTTPG
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::{Value, json};
 
-use wn_api::names::network_agent as names;
+use wn_api::component::Component;
+use wn_api::names::SCRIPT_KEY;
 use wn_api::spec::{Image, NetworkAgent, Resources};
 
 use super::image::{DefaultImage, reference};
@@ -15,7 +16,7 @@ use super::meta::{
     Base, Contents, api_server_env, config_map_of, config_map_volume, daemon_set, field_env, mount,
     powershell, pull_policy, resources,
 };
-use super::{Surroundings, Workload};
+use super::{RenderContext, Workload};
 
 /// What every script of a network agent begins with.
 macro_rules! script {
@@ -65,23 +66,23 @@ pub fn env_of_node(name: &str) -> EnvVar {
 }
 
 /// `None` without an image, which `validate` refuses.
-pub fn workload(spec: &NetworkAgent, parts: Parts, around: &Surroundings) -> Option<Workload> {
+pub fn workload(spec: &NetworkAgent, parts: Parts, context: &RenderContext) -> Option<Workload> {
     let base = Base {
         name: parts.name,
-        component: "network-agent",
+        component: Component::NetworkAgent,
         service_account: parts.service_account,
         grace_period: GRACE_PERIOD,
         tolerations: &spec.tolerations,
         pull_secrets: &spec.image_pull_secrets,
         update_strategy: &spec.update_strategy,
     };
-    let container = container(spec, &parts, around)?;
+    let container = container(spec, &parts, context)?;
     let mut data = parts.files;
-    data.insert(names::SCRIPT_KEY.to_owned(), parts.script.to_owned());
-    let config_map = config_map_of(parts.config_map, data, &base, around);
+    data.insert(SCRIPT_KEY.to_owned(), parts.script.to_owned());
+    let config_map = config_map_of(parts.config_map, data, &base, context);
     let followed: Option<ConfigMap> = parts
         .followed
-        .map(|(name, _, data)| config_map_of(name, data, &base, around));
+        .map(|(name, _, data)| config_map_of(name, data, &base, context));
     let mut volumes = vec![config_map_volume(SCRIPTS, parts.config_map)];
     let name = followed.as_ref().and_then(|c| c.metadata.name.as_deref());
     volumes.extend(name.map(|name| config_map_volume(FOLLOWED, name)));
@@ -90,7 +91,7 @@ pub fn workload(spec: &NetworkAgent, parts: Parts, around: &Surroundings) -> Opt
         containers: vec![container],
         volumes,
     };
-    let daemon_set = daemon_set(&base, contents, Some(&config_map), around);
+    let daemon_set = daemon_set(&base, contents, Some(&config_map), context);
     Some(Workload {
         config_map: Some(config_map),
         daemon_set,
@@ -108,22 +109,22 @@ fn image(image: &Image, global_registry: Option<&str>) -> Option<String> {
     Some(reference(image, default, global_registry))
 }
 
-fn container(spec: &NetworkAgent, parts: &Parts, around: &Surroundings) -> Option<Container> {
+fn container(spec: &NetworkAgent, parts: &Parts, context: &RenderContext) -> Option<Container> {
     let mut mounts = vec![mount(SCRIPTS, parts.mount)];
     mounts.extend(parts.followed.as_ref().map(|(_, path, _)| mount(FOLLOWED, path)));
     let mut all = vec![
         field_env("NODENAME", "spec.nodeName"),
         field_env("NODE_IP", "status.hostIP"),
-        env("CNI_BIN_DIR", around.cni_dirs.0.clone()),
-        env("CNI_CONF_DIR", around.cni_dirs.1.clone()),
+        env("CNI_BIN_DIR", context.cni_dirs.0.clone()),
+        env("CNI_CONF_DIR", context.cni_dirs.1.clone()),
     ];
     all.extend(parts.env.iter().cloned());
-    all.extend(api_server_env(around));
+    all.extend(api_server_env(context));
     Some(Container {
         name: parts.container.to_owned(),
-        image: Some(image(&spec.image, around.image_registry.as_deref())?),
+        image: Some(image(&spec.image, context.image_registry.as_deref())?),
         image_pull_policy: pull_policy(&spec.image),
-        command: Some(powershell(&format!("{}/{}", parts.mount, names::SCRIPT_KEY))),
+        command: Some(powershell(&format!("{}/{}", parts.mount, SCRIPT_KEY))),
         args: Some(parts.arguments.clone()).filter(|a| !a.is_empty()),
         env: Some(all),
         resources: Some(
@@ -182,12 +183,12 @@ fn default_resources() -> Resources {
 
 /// Policies of the endpoints of pods, as HNS v2 has them (hcsshim `hcn/hcnpolicy.go`): traffic within the cluster keeps its
 /// source address, and traffic to Services is load balanced by HNS. `own` are further ranges not to be NATed.
-pub fn policies(pod_network: &str, own: &[&str], around: &Surroundings) -> Vec<Value> {
+pub fn policies(pod_network: &str, own: &[&str], context: &RenderContext) -> Vec<Value> {
     let mut exceptions: Vec<&str> = [pod_network].into_iter().filter(|n| !n.is_empty()).collect();
-    exceptions.extend(around.service_cidrs.iter().map(String::as_str));
+    exceptions.extend(context.service_cidrs.iter().map(String::as_str));
     exceptions.extend(own);
     let nat = policy("OutBoundNAT", &json!({"Exceptions": exceptions}));
-    let routes = around
+    let routes = context
         .service_cidrs
         .iter()
         .map(|cidr| policy("SDNRoute", &json!({"DestinationPrefix": cidr, "NeedEncap": true})));

@@ -9,7 +9,7 @@ mod tigera;
 
 use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence};
 use wn_api::spec::NetworkType;
-use wn_plan::workload::Surroundings;
+use wn_plan::workload::RenderContext;
 
 pub use cluster::*;
 pub use pass::{findings, lines, pod, set_up};
@@ -27,11 +27,13 @@ pub fn kept() -> ProptestConfig {
 /// Those that Calico networks.
 pub const CALICO_NETWORKS: [NetworkType; 2] = [NetworkType::CalicoVxlan, NetworkType::CalicoBgp];
 
-pub fn around(network: NetworkType) -> Surroundings {
-    Surroundings {
-        calico: wn_plan::network::of(network).calico(),
+pub fn context(network: NetworkType) -> RenderContext {
+    let profile = wn_plan::network::of(network);
+    RenderContext {
+        calico: profile.calico,
+        source_vip: profile.source_vip,
+        network_agent: profile.agent.map(|agent| (agent.daemon_set(), agent.container())),
         namespace: "windows-node-operator".into(),
-        network,
         ipam: wn_api::spec::Ipam::CalicoIpam,
         typha: None,
         image_registry: None,
@@ -49,12 +51,6 @@ pub fn around(network: NetworkType) -> Surroundings {
         }
         .into(),
         kube_proxy_is_ours: true,
-        hns_networks: match network {
-            NetworkType::CalicoVxlan | NetworkType::CalicoBgp => "Calico.*",
-            NetworkType::FlannelVxlan => "flannel.*",
-            NetworkType::FlannelHostGateway | NetworkType::StaticRoutes => "cbr0",
-            NetworkType::CloudProvider => "azure.*|vpc.*",
-        },
         cni_plugin: match network {
             NetworkType::CalicoVxlan | NetworkType::CalicoBgp => "Calico",
             _ => "None",

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wn_api::component::Component;
 use wn_api::names::kube_proxy;
 use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::status::WindowsNodeConfigStatus;
 use wn_plan::applied::Applied;
 use wn_plan::calico::restore::{self, Restoration};
 use wn_plan::decide::{Plan, decide};
-use wn_plan::node::Setting;
+use wn_plan::node::ClusterContext;
 use wn_plan::observed::{
-    AffinityFacts, App, BlockFacts, DaemonSetFacts, Observed, OwnKind, OwnObject, PodFacts, Source,
+    AffinityFacts, BlockFacts, DaemonSetFacts, Observed, OwnKind, OwnObject, PodFacts, Source,
     cluster as sources,
 };
 use wn_plan::status::{self, Outcome, Settled, assemble};
@@ -53,7 +54,7 @@ impl Cluster {
                 .insert(write.object.clone(), write.body.clone());
             self.see_daemon_set(&write.object, &write.body);
         }
-        for object in &plan.deletions {
+        for (_, object) in &plan.deletions {
             self.observed.ours.remove(object);
             self.observed
                 .daemon_sets
@@ -99,11 +100,11 @@ impl Cluster {
     }
 
     pub fn status_after(&mut self, plan: &Plan, applied: &Applied) -> WindowsNodeConfigStatus {
-        let setting = Setting::of(&self.config().spec, &self.observed, plan);
+        let cluster = ClusterContext::of(&self.config().spec, &self.observed, plan);
         let known = self.table.iter().map(|(name, _)| name.to_owned());
         let all: BTreeSet<_> = known.chain(self.observed.nodes.keys().cloned()).collect();
         for node in all {
-            self.table.judge(&node, &self.observed, &setting, self.now);
+            self.table.judge(&node, &self.observed, &cluster, self.now);
         }
         let settled = Settled {
             generation: self.config().metadata.generation,
@@ -112,7 +113,7 @@ impl Cluster {
             applied,
             nodes: status::Nodes {
                 table: &self.table,
-                setting: &setting,
+                cluster: &cluster,
             },
         };
         assemble(self.config(), Outcome::Settled(settled), self.now)
@@ -140,7 +141,7 @@ impl Cluster {
         };
         let labels: BTreeMap<_, _> = nodes.iter().map(|node| (node.clone(), label(node))).collect();
         for ((_, name), facts) in self.observed.daemon_sets.iter_mut().filter(|(_, f)| f.ours) {
-            let (app, dsr) = (facts.app, facts.dsr);
+            let (component, dsr) = (facts.component, facts.dsr);
             let of_group = match name.as_str() {
                 kube_proxy::DAEMON_SET => Some(None),
                 kube_proxy::NO_DSR_DAEMON_SET => Some(Some(kube_proxy::NO_DSR)),
@@ -163,9 +164,9 @@ impl Cluster {
                 let pod = PodFacts {
                     ready: true,
                     dsr,
-                    ..pod(app, node)
+                    ..pod(component, node)
                 };
-                // One of each app a node, whichever DaemonSet made it.
+                // One of each component a node, whichever DaemonSet made it.
                 let name = of_group.map_or(name.as_str(), |_| kube_proxy::DAEMON_SET);
                 self.observed
                     .pods
@@ -176,10 +177,10 @@ impl Cluster {
 
     /// What the writer of nodes does to labels, after a pass that decided on groups.
     fn label_nodes(&mut self, plan: &Plan) {
-        let setting = Setting::of(&self.config().spec, &self.observed, plan);
+        let cluster = ClusterContext::of(&self.config().spec, &self.observed, plan);
         for node in self.observed.nodes.values_mut() {
             let others = node.labels.iter().filter(|(name, _)| *name != KUBE_PROXY_GROUP);
-            let group = setting.label(node).map(|group| (KUBE_PROXY_GROUP, group));
+            let group = cluster.label(node).map(|group| (KUBE_PROXY_GROUP, group));
             node.labels = others.chain(group).collect();
         }
     }
@@ -210,9 +211,9 @@ pub fn set_up(observed: &mut Observed, node: &str, i: usize) {
 }
 
 /// A pod that runs and is not ready.
-pub fn pod(app: App, node: &str) -> PodFacts {
+pub fn pod(component: Component, node: &str) -> PodFacts {
     PodFacts {
-        app,
+        component,
         node: node.to_owned(),
         unscheduled: None,
         ready: false,

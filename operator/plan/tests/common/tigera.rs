@@ -45,7 +45,7 @@ pub fn tigera_fresh(network: NetworkType) -> Cluster {
 
 pub fn their_key() -> (String, String) {
     (
-        tigera::AGENT_NAMESPACE.to_owned(),
+        tigera::CALICO_NAMESPACE.to_owned(),
         node_agent::DAEMON_SET.to_owned(),
     )
 }

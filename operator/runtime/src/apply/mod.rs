@@ -7,6 +7,7 @@ mod objects;
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
+use wn_api::component::Component;
 use wn_plan::applied::{Applied, Failure, Part};
 use wn_plan::decide::Plan;
 use wn_plan::status::originals_to_store;
@@ -93,7 +94,7 @@ async fn parts(
     let endpoint = match &plan.services_endpoint {
         Some(config_map) => objects::create_services_endpoint(context, config_map)
             .await
-            .map_err(|e| (Part::NodeAgent, e)),
+            .map_err(|e| (Part::Component(Component::NodeAgent), e)),
         None => Ok(()),
     };
     let writes = plan.calico.writes.iter();
@@ -114,7 +115,7 @@ async fn parts(
     for write in &plan.objects {
         objects::apply(context, write)
             .await
-            .map_err(|e| (objects::part(&write.object.name), e))?;
+            .map_err(|e| (Part::Component(write.component), e))?;
         if write.drift {
             context.remember(|memory| memory.contests.repaired(&write.object, now));
             let kind = format!("{:?}", write.object.kind);
@@ -122,10 +123,10 @@ async fn parts(
         }
         applied.objects.push(write.object.clone());
     }
-    for object in &plan.deletions {
+    for (component, object) in &plan.deletions {
         objects::delete(context, object)
             .await
-            .map_err(|e| (objects::part(&object.name), e))?;
+            .map_err(|e| (Part::Component(*component), e))?;
     }
     endpoint
 }

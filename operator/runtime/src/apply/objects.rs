@@ -3,26 +3,12 @@
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 use wn_api::names::{self, managers};
-use wn_plan::applied::Part;
-use wn_plan::decide::ObjectWrite;
+use wn_plan::component::ObjectWrite;
 use wn_plan::observed::{OwnKind, OwnObject};
 
 use crate::context::Context;
 use crate::error::Error;
 use crate::world::Topic;
-
-/// Part of the plan an object of ours belongs to.
-pub fn part(name: &str) -> Part {
-    match name {
-        names::node_agent::DAEMON_SET | names::node_agent::CONFIG_MAP => Part::NodeAgent,
-        names::network_agent::FLANNEL_DAEMON_SET
-        | names::network_agent::FLANNEL_CONFIG_MAP
-        | names::network_agent::STATIC_ROUTES_DAEMON_SET
-        | names::network_agent::STATIC_ROUTES_CONFIG_MAP
-        | names::network_agent::STATIC_ROUTES_NODES => Part::NetworkAgent,
-        _ => Part::KubeProxy,
-    }
-}
 
 fn api(context: &Context, kind: OwnKind) -> (Topic, Option<Api<DynamicObject>>) {
     match kind {
@@ -39,7 +25,9 @@ pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> 
     let what = describe(&write.object);
     let (topic, api) = api(context, write.object.kind);
     let api = api.ok_or_else(|| Error::NotServed { what: what.clone() })?;
-    let params = PatchParams::apply(write.manager).force().validation_strict();
+    let params = PatchParams::apply(write.component.names().manager)
+        .force()
+        .validation_strict();
     let stored = api
         .patch(&write.object.name, &params, &Patch::Apply(&write.body))
         .await;

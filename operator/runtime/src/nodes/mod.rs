@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
 use wn_plan::applied::{Applied, Part};
 use wn_plan::decide::Plan;
-use wn_plan::node::{Judgement, Marks, Setting, marks};
+use wn_plan::node::{ClusterContext, Judgement, Marks, marks};
 
 use crate::context::{Context, Memory, Outcome};
 
@@ -20,20 +20,20 @@ pub use writer::{NodeMarks, Writer, unmark};
 
 /// Keeps the outcome of a pass over the cluster. When it changes what nodes are judged by, all are.
 pub fn settle(context: &Context, config: &WindowsNodeConfig, plan: Plan, applied: Applied) {
-    let setting = context.world.read(|o| Setting::of(&config.spec, o, &plan));
+    let cluster = context.world.read(|o| ClusterContext::of(&config.spec, o, &plan));
     let prepared = applied.failure.as_ref().is_none_or(|f| f.part != Part::Own);
     let taint = (plan.write && prepared).then_some(config.spec.readiness.taint);
     let all = context.remember(|memory| {
         let same = memory
             .outcome
             .as_ref()
-            .is_some_and(|o| o.setting == setting && o.taint == taint);
+            .is_some_and(|o| o.cluster == cluster && o.taint == taint);
         memory.outcome = Some(Outcome {
             uid: config.metadata.uid.clone(),
             generation: config.metadata.generation,
             plan,
             applied,
-            setting,
+            cluster,
             taint,
         });
         if same {
@@ -76,11 +76,11 @@ pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> 
         let mut recovered = Vec::new();
         context.world.read(|observed| {
             for name in &names {
-                let judged = table.judge(name, observed, &outcome.setting, now);
+                let judged = table.judge(name, observed, &outcome.cluster, now);
                 let facts = observed.nodes.get(name);
                 let marked = facts.zip(judged.verdict.as_ref()).zip(outcome.taint);
                 let marks = marked.map(|((facts, verdict), taint)| {
-                    marks(taint, outcome.setting.label(facts), facts, verdict, now)
+                    marks(taint, outcome.cluster.label(facts), facts, verdict, now)
                 });
                 note(news, name, &judged, marks.as_ref());
                 context.nodes.want(

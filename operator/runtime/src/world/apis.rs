@@ -3,7 +3,8 @@
 use kube::api::{Api, ApiResource, DynamicObject};
 use kube::{Client, core::GroupVersionKind};
 use kube_runtime::watcher;
-use wn_api::calico::{CalicoApi, GROUP_MIGRATION, GROUP_V3};
+use wn_api::calico::{CalicoApi, DEFAULT, GROUP_MIGRATION, GROUP_V3};
+use wn_api::component::Component;
 use wn_api::names::{self, labels, tigera};
 use wn_plan::observed::{Source, failures};
 
@@ -164,21 +165,17 @@ pub fn selection(topic: Topic) -> watcher::Config {
         Topic::Nodes => all.labels(&format!("{}={}", labels::OS, labels::WINDOWS)),
         Topic::LinuxNodes => all.labels(&format!("{}={}", labels::OS, labels::LINUX)),
         Topic::Pods => {
-            let agents = [
-                names::node_agent::DAEMON_SET,
-                names::network_agent::FLANNEL_DAEMON_SET,
-                names::network_agent::STATIC_ROUTES_DAEMON_SET,
-            ];
-            let apps = [&agents[..], names::kube_proxy::DAEMON_SETS].concat().join(",");
+            let apps = Component::ALL.map(|component| component.names().daemon_sets);
+            let apps = apps.concat().join(",");
             all.labels(&format!("{} in ({apps})", labels::K8S_APP))
         }
         Topic::ConfigMaps => all.labels(&format!("{}={}", labels::MANAGED_BY, names::OPERATOR)),
         Topic::Source(source) => one(source_place(source).1),
         Topic::Definition(i) => one(super::topic::DEFINITIONS[i]),
-        Topic::Installation => one(tigera::INSTALLATION),
-        Topic::ClusterInformation | Topic::BgpConfiguration | Topic::KubeControllers => {
-            one(wn_api::calico::DEFAULT)
-        }
+        Topic::Installation
+        | Topic::ClusterInformation
+        | Topic::BgpConfiguration
+        | Topic::KubeControllers => one(DEFAULT),
         Topic::Typha => one(names::TYPHA),
         Topic::Flannel => one(names::flannel::CONFIG_MAP),
         Topic::Failures => all.fields(&format!("reason={}", failures::REASON)),

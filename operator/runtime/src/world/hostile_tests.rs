@@ -9,7 +9,7 @@ use wn_api::calico::ConfigKind;
 use wn_plan::applied::Applied;
 use wn_plan::calico::contest::Contests;
 use wn_plan::decide::decide;
-use wn_plan::node::{Setting, Table, marks};
+use wn_plan::node::{ClusterContext, Table, marks};
 use wn_plan::observed::{Observed, SandboxFailure, Source};
 use wn_plan::status;
 use wn_plan::validate::validate;
@@ -181,18 +181,18 @@ fn pass(observed: &Observed, config: &WindowsNodeConfig, now: Timestamp) {
         return;
     };
     let plan = decide(valid, config, observed, &Contests::default(), now);
-    let setting = Setting::of(&config.spec, observed, &plan);
+    let cluster = ClusterContext::of(&config.spec, observed, &plan);
     let mut table = Table::default();
     for (name, facts) in &observed.nodes {
-        let judged = table.judge(name, observed, &setting, now);
+        let judged = table.judge(name, observed, &cluster, now);
         if let Some(verdict) = &judged.verdict {
-            let label = setting.label(facts);
+            let label = cluster.label(facts);
             let _ = marks(config.spec.readiness.taint, label, facts, verdict, now);
         }
     }
     let nodes = status::Nodes {
         table: &table,
-        setting: &setting,
+        cluster: &cluster,
     };
     let settled = status::Settled {
         generation: config.metadata.generation,

@@ -8,12 +8,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use tracing::warn;
 use wn_api::calico::ConfigKind;
+use wn_api::component::Component;
 use wn_api::names::{self, labels, tigera};
 use wn_plan::observed::{
-    AffinityFacts, Announced, App, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config,
-    DaemonSetFacts, Filed, InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed,
-    OnNode, OwnKind, OwnObject, PodFacts, SandboxFailure, Source, SourceFacts, TigeraStatusFacts, TyphaFacts,
-    anywhere, api_group, cluster, endpoints, linux_agent, reservations,
+    AffinityFacts, Announced, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts,
+    Filed, InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, Observed, OnNode, OwnKind,
+    OwnObject, PodFacts, SandboxFailure, Source, SourceFacts, TigeraStatusFacts, TyphaFacts, anywhere,
+    api_group, cluster, endpoints, linux_agent, reservations,
 };
 
 use super::Topic;
@@ -331,7 +332,7 @@ pub fn decided(observed: &mut Observed, key: &Key, failure: &SandboxFailure, bor
 /// A pod. On the plan it bears only as the first or last of Calico's agent in its namespace: who of two operators may run
 /// the agent hangs on whether the other's is gone from all nodes.
 fn pod(observed: &mut Observed, key: &Key, fact: Option<PodFacts>) -> Touched {
-    let agent = |f: Option<&PodFacts>| f.is_some_and(|f| f.app == App::NodeAgent);
+    let agent = |f: Option<&PodFacts>| f.is_some_and(|f| f.component == Component::NodeAgent);
     let comes_or_goes = agent(observed.pods.get(key)) != agent(fact.as_ref());
     let before = comes_or_goes && observed.agent_pods_in(&key.0);
     let mut touched = file(&mut observed.pods, key, fact, |_| ());

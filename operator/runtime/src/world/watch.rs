@@ -18,10 +18,10 @@ use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::{debug, warn};
 use wn_api::calico::{CalicoApi, ConfigKind};
-use wn_api::spec::NetworkType;
 use wn_api::spec::{DatastoreType, Etcd};
 use wn_plan::calico::api::{form, is_v1_empty};
-use wn_plan::observed::{Config, Key, Observed, Reservations, Source};
+use wn_plan::network;
+use wn_plan::observed::{Config, Key, Observed, Reservations};
 use wn_plan::unread::Unread;
 
 use super::seen::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Numerous, Pods, Seen};
@@ -259,23 +259,18 @@ const CALICO: [Topic; 11] = [
 /// What only some network types read; flannel's configuration also as long as it is to be given back.
 fn of_network(observed: &Observed) -> Vec<Topic> {
     let config = observed.config.as_ref().map(Config::object);
-    let network = config.map(|c| c.spec.network.type_);
-    let flannel = matches!(
-        network,
-        Some(NetworkType::FlannelHostGateway | NetworkType::FlannelVxlan)
-    );
+    let profile = config.map(|c| network::of(c.spec.network.type_));
+    let flannel = profile.is_some_and(|p| p.config == Some(ConfigKind::FlannelConfiguration));
     let held = observed
         .originals()
         .iter()
         .any(|o| o.kind == ConfigKind::FlannelConfiguration);
-    let cloud = network == Some(NetworkType::CloudProvider);
-    let topics = [
-        (flannel || held, Topic::Flannel),
-        (cloud, Topic::Source(Source::AmazonVpcCni)),
-    ];
-    topics
+    let sources = profile.map_or(&[][..], |p| p.sources);
+    let sources = sources.iter().copied().map(Topic::Source);
+    (flannel || held)
+        .then_some(Topic::Flannel)
         .into_iter()
-        .filter_map(|(wanted, topic)| wanted.then_some(topic))
+        .chain(sources)
         .collect()
 }
 

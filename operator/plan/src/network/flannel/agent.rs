@@ -9,10 +9,10 @@ use wn_api::names::network_agent as names;
 use wn_api::spec::WindowsNodeConfigSpec;
 
 use super::settings::{self, Backend};
-use crate::network::NetworkAgent;
+use crate::network::profile::NetworkAgent;
 use crate::observed::Observed;
 use crate::workload::network_agent::{FLANNEL_SCRIPT, Parts, cni, env_of_node, policies, policy, workload};
-use crate::workload::{Surroundings, Workload};
+use crate::workload::{RenderContext, Workload};
 
 pub struct Flannel(pub Backend);
 
@@ -38,10 +38,10 @@ impl NetworkAgent for Flannel {
         &self,
         spec: &WindowsNodeConfigSpec,
         observed: &Observed,
-        around: &Surroundings,
+        context: &RenderContext,
     ) -> Option<Workload> {
-        let net_conf = settings::effective(self.0, observed, &around.hns_network)?;
-        let plugin = cni(&plugin(self.0, &settings::pod_network(observed), around));
+        let net_conf = settings::effective(self.0, observed, &context.hns_network)?;
+        let plugin = cni(&plugin(self.0, &settings::pod_network(observed), context));
         let parts = Parts {
             name: names::FLANNEL_DAEMON_SET,
             service_account: names::FLANNEL_SERVICE_ACCOUNT,
@@ -64,16 +64,16 @@ impl NetworkAgent for Flannel {
             health_port: Some(HEALTH_PORT),
             followed: None,
         };
-        workload(&spec.network_agent, parts, around)
+        workload(&spec.network_agent, parts, context)
     }
 }
 
 /// flannel's plugin hands over to the one that makes endpoints, with the node's subnet (flannel-io/cni-plugin). HNS v2
 /// (`apiVersion` 2) is what containerd needs.
-fn plugin(backend: Backend, pod_network: &str, around: &Surroundings) -> Value {
+fn plugin(backend: Backend, pod_network: &str, context: &RenderContext) -> Value {
     let (kind, policies) = match backend {
         Backend::HostGateway => {
-            let mut all = policies(pod_network, &["__MANAGEMENT_SUBNET__"], around);
+            let mut all = policies(pod_network, &["__MANAGEMENT_SUBNET__"], context);
             // microsoft/SDN `Kubernetes/flannel/l2bridge/cni/config/cni.conf`: pods reach their own node by HNS.
             all.push(policy(
                 "SDNRoute",
@@ -82,7 +82,7 @@ fn plugin(backend: Backend, pod_network: &str, around: &Surroundings) -> Value {
             ("win-bridge", all)
         }
         Backend::Vxlan => {
-            let mut all = policies(pod_network, &[], around);
+            let mut all = policies(pod_network, &[], context);
             all.push(policy(
                 "ProviderAddress",
                 &json!({"ProviderAddress": "__NODE_IP__"}),
@@ -91,14 +91,14 @@ fn plugin(backend: Backend, pod_network: &str, around: &Surroundings) -> Value {
         }
     };
     json!({
-        "name": around.hns_network,
+        "name": context.hns_network,
         "cniVersion": CNI_VERSION,
         "type": "flannel",
         "capabilities": {"portMappings": true, "dns": true},
         "delegate": {
             "type": kind,
             "apiVersion": 2,
-            "dns": {"nameservers": around.dns_servers, "search": around.dns_search},
+            "dns": {"nameservers": context.dns_servers, "search": context.dns_search},
             "policies": policies,
         },
     })

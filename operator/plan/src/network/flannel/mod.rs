@@ -1,48 +1,30 @@
 //! flannel: backend `host-gw` on an L2Bridge, backend `vxlan` on an overlay.
 
 mod agent;
-mod settings;
-
-use std::borrow::Cow;
+pub mod settings;
 
 use wn_api::reasons::Reason;
 use wn_api::spec::WindowsNodeConfigSpec;
 
+use super::profile::NetworkChecks;
 use super::reach::{self, Adjacency};
-use super::role::{CalicoRole, SourceVip};
-use super::{NetworkAgent, NetworkOption};
 use crate::field::Desired;
 use crate::finding::Finding;
 use crate::observed::Observed;
 
-pub use settings::{Backend, held, vni};
+use settings::Backend;
+
+pub use settings::held;
+
+/// HNS network of host-gw: flannel's default name (`pkg/backend/hostgw/hostgw_windows.go`), which we state.
+pub const BRIDGE: &str = "cbr0";
+
+pub const HOST_GATEWAY_AGENT: agent::Flannel = agent::Flannel(Backend::HostGateway);
+pub const VXLAN_AGENT: agent::Flannel = agent::Flannel(Backend::Vxlan);
 
 pub struct HostGateway;
 
-/// flannel's default name (`pkg/backend/hostgw/hostgw_windows.go`), which we state.
-const BRIDGE: &str = "cbr0";
-
-impl NetworkOption for HostGateway {
-    fn hns_network(&self, _: &Observed) -> Option<Cow<'static, str>> {
-        Some(BRIDGE.into())
-    }
-
-    fn source_vip(&self) -> SourceVip {
-        SourceVip::None
-    }
-
-    fn calico(&self) -> CalicoRole {
-        CalicoRole::Policy { hns_networks: BRIDGE }
-    }
-
-    fn agent(&self) -> Option<&'static dyn NetworkAgent> {
-        Some(&agent::Flannel(Backend::HostGateway))
-    }
-
-    fn uses_pod_cidrs(&self) -> bool {
-        true
-    }
-
+impl NetworkChecks for HostGateway {
     fn findings(&self, _: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
         let adjacent = match reach::adjacency(observed) {
             Adjacency::Different(which) => Some(Finding {
@@ -66,32 +48,9 @@ impl NetworkOption for HostGateway {
 
 pub struct Vxlan;
 
-impl NetworkOption for Vxlan {
-    /// flannel's default name (`pkg/backend/vxlan/vxlan_windows.go`), which we state.
-    fn hns_network(&self, observed: &Observed) -> Option<Cow<'static, str>> {
-        Some(format!("flannel.{}", vni(observed)).into())
-    }
-
-    fn source_vip(&self) -> SourceVip {
-        SourceVip::HostLocal
-    }
-
-    fn calico(&self) -> CalicoRole {
-        CalicoRole::Policy {
-            hns_networks: "flannel.*",
-        }
-    }
-
-    fn agent(&self) -> Option<&'static dyn NetworkAgent> {
-        Some(&agent::Flannel(Backend::Vxlan))
-    }
-
+impl NetworkChecks for Vxlan {
     fn settings(&self, observed: &Observed) -> Vec<Desired> {
         settings::desired(observed)
-    }
-
-    fn uses_pod_cidrs(&self) -> bool {
-        true
     }
 
     fn findings(&self, _: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use wn_api::spec::KubeProxy;
 
-use super::HEALTH_PORT;
 use crate::version::Version;
+
+/// kube-proxy's default health port (`pkg/cluster/ports`).
+pub const HEALTH_PORT: i32 = 10256;
 
 /// Last minor in which kube-proxy refuses `--enable-dsr=true` without the gate. From 1.33 the gate is on, from
 /// 1.34 locked, and it is about to be removed: naming it then would be fatal (KEP-5100, kubernetes#142125).

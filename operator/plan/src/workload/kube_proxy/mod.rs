@@ -8,7 +8,8 @@ mod script;
 use k8s_openapi::api::core::v1::{Container, ContainerPort, EnvVar, HTTPGetAction, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use wn_api::names::kube_proxy as names;
+use wn_api::component::Component;
+use wn_api::names::{SCRIPT_KEY, kube_proxy as names, node_agent};
 use wn_api::spec::{Image, KubeProxy, Resources};
 
 use super::image::{DefaultImage, reference};
@@ -16,17 +17,16 @@ use super::meta::{
     Base, Contents, ROOT, api_server_env, config_map, config_map_volume, daemon_set, env, field_env, mount,
     powershell, pull_policy, resources,
 };
-use super::{Surroundings, Workload};
-use crate::network;
+use super::{RenderContext, Workload};
 use crate::network::role::SourceVip;
 use crate::version::Version;
+
+use flags::HEALTH_PORT;
 
 pub use flags::{MANAGED_FLAGS, arguments};
 pub use group::{Group, Members};
 pub use script::TEXT as SCRIPT;
 
-/// kube-proxy's default health port (`pkg/cluster/ports`).
-const HEALTH_PORT: i32 = 10256;
 const SCRIPTS: &str = "scripts";
 const SCRIPTS_MOUNT: &str = "/etc/kube-proxy-windows";
 const PROBE_PERIOD: i32 = 10;
@@ -34,10 +34,10 @@ const PROBE_PERIOD: i32 = 10;
 const GRACE_PERIOD: i64 = 5;
 
 /// kube-proxy of a group of nodes. All groups share the ConfigMap, which comes with that of most nodes.
-pub fn kube_proxy(spec: &KubeProxy, group: &Group, around: &Surroundings) -> Workload {
+pub fn kube_proxy(spec: &KubeProxy, group: &Group, context: &RenderContext) -> Workload {
     let base = Base {
         name: group.members.daemon_set(),
-        component: "kube-proxy",
+        component: Component::KubeProxy,
         service_account: names::SERVICE_ACCOUNT,
         grace_period: GRACE_PERIOD,
         tolerations: &spec.tolerations,
@@ -46,17 +46,17 @@ pub fn kube_proxy(spec: &KubeProxy, group: &Group, around: &Surroundings) -> Wor
     };
     let config_map = config_map(
         names::CONFIG_MAP,
-        names::SCRIPT_KEY,
+        SCRIPT_KEY,
         script::TEXT.to_owned(),
         &base,
-        around,
+        context,
     );
     let contents = Contents {
         init_containers: Vec::new(),
-        containers: vec![container(spec, group, around)],
+        containers: vec![container(spec, group, context)],
         volumes: vec![config_map_volume(SCRIPTS, names::CONFIG_MAP)],
     };
-    let mut daemon_set = daemon_set(&base, contents, Some(&config_map), around);
+    let mut daemon_set = daemon_set(&base, contents, Some(&config_map), context);
     if let Some(pod) = daemon_set.spec.as_mut().and_then(|s| s.template.spec.as_mut()) {
         group.members.select(pod);
     }
@@ -77,17 +77,17 @@ pub fn image(image: &Image, version: &Version, global_registry: Option<&str>) ->
     reference(image, default, global_registry)
 }
 
-fn container(spec: &KubeProxy, group: &Group, around: &Surroundings) -> Container {
+fn container(spec: &KubeProxy, group: &Group, context: &RenderContext) -> Container {
     Container {
         name: names::CONTAINER.to_owned(),
         image: Some(image(
             &spec.image,
             &group.version,
-            around.image_registry.as_deref(),
+            context.image_registry.as_deref(),
         )),
         image_pull_policy: pull_policy(&spec.image),
-        command: Some(powershell(&format!("{SCRIPTS_MOUNT}/{}", names::SCRIPT_KEY))),
-        args: Some(arguments(spec, &group.version, group.dsr, &around.hns_network)),
+        command: Some(powershell(&format!("{SCRIPTS_MOUNT}/{}", SCRIPT_KEY))),
+        args: Some(arguments(spec, &group.version, group.dsr, &context.hns_network)),
         // A port of the host: the scheduler places no second kube-proxy on a node before the first is gone, as when
         // the node moves from one group to another.
         ports: Some(vec![ContainerPort {
@@ -98,7 +98,7 @@ fn container(spec: &KubeProxy, group: &Group, around: &Surroundings) -> Containe
             ..ContainerPort::default()
         }]),
         working_dir: Some(format!("{ROOT}/kube-proxy/")),
-        env: Some(environment(around)),
+        env: Some(environment(context)),
         resources: Some(
             spec.resources
                 .as_ref()
@@ -126,37 +126,33 @@ fn container(spec: &KubeProxy, group: &Group, around: &Surroundings) -> Containe
     }
 }
 
-fn environment(around: &Surroundings) -> Vec<EnvVar> {
+fn environment(context: &RenderContext) -> Vec<EnvVar> {
     let mut all = vec![
         field_env("NODENAME", "spec.nodeName"),
         // What the script waits for; kube-proxy takes `--network-name` first, which is the same.
-        env("KUBE_NETWORK", around.hns_network.clone()),
+        env("KUBE_NETWORK", context.hns_network.clone()),
         env("HNS_WAIT_SECONDS", script::WAIT_SECONDS.to_string()),
-        env("NETWORK_AGENT", network_agent(around)),
+        env("NETWORK_AGENT", network_agent(context)),
     ];
     // kube-proxy ends with "source-vip flag not set" on an overlay, and needs none elsewhere.
-    match network::of(around.network).source_vip() {
+    match context.source_vip {
         SourceVip::None => {}
         SourceVip::Endpoint(endpoint) => all.push(env("SOURCE_VIP_ENDPOINT", endpoint)),
         SourceVip::HostLocal => {
             all.push(env("SOURCE_VIP_IPAM", "host-local"));
-            all.push(env("CNI_BIN_DIR", around.cni_dirs.0.clone()));
+            all.push(env("CNI_BIN_DIR", context.cni_dirs.0.clone()));
         }
     }
-    all.extend(api_server_env(around));
+    all.extend(api_server_env(context));
     all
 }
 
 /// Where to look when the HNS network does not come up.
-fn network_agent(around: &Surroundings) -> String {
-    match network::of(around.network).agent() {
-        Some(agent) => format!(
-            "DaemonSet {}, container {}",
-            agent.daemon_set(),
-            agent.container()
-        ),
-        None => "DaemonSet calico-node-windows, container node".to_owned(),
-    }
+fn network_agent(context: &RenderContext) -> String {
+    let (daemon_set, container) = context
+        .network_agent
+        .unwrap_or((node_agent::DAEMON_SET, node_agent::STARTUP));
+    format!("DaemonSet {daemon_set}, container {container}")
 }
 
 fn probe(path: &str) -> Probe {

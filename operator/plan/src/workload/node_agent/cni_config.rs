@@ -5,10 +5,11 @@
 use serde_json::{Value, json};
 
 use wn_api::calico::CalicoApi;
-use wn_api::spec::{Ipam, LogLevel, NetworkType, NodeAgent};
+use wn_api::spec::{Ipam, LogLevel, NodeAgent};
 
-use super::{backend, etcd};
-use crate::workload::Surroundings;
+use super::etcd;
+use crate::network::role::{Backend, CalicoRole};
+use crate::workload::RenderContext;
 
 /// Understood by the plugins of every supported minor; v3.31 and v3.33 write 1.0.0, the others 0.3.1.
 const CNI_VERSION: &str = "0.3.1";
@@ -17,11 +18,11 @@ const MAC_PREFIX: &str = "0E-2A";
 const DEFAULT_NET_DIR: &str = "/etc/cni/net.d";
 const DRIVE: &str = "c:";
 
-pub fn render(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> String {
+pub fn render(spec: &NodeAgent, api: CalicoApi, context: &RenderContext) -> String {
     let list = json!({
         "name": "Calico",
         "cniVersion": CNI_VERSION,
-        "plugins": [plugin(spec, api, around)],
+        "plugins": [plugin(spec, api, context)],
     });
     format!("{list:#}\n")
 }
@@ -43,11 +44,11 @@ pub fn net_dir_without_drive(spec: &NodeAgent) -> String {
         .to_owned()
 }
 
-fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
+fn plugin(spec: &NodeAgent, api: CalicoApi, context: &RenderContext) -> Value {
     let mut plugin = json!({
         "name": "Calico",
         "type": "calico",
-        "mode": backend(around.calico),
+        "mode": backend(context.calico),
         // kube-proxy knows one HNS network only.
         "windows_use_single_network": spec.use_single_network.unwrap_or(true),
         // Quoted so that the template is JSON; the installer replaces the quotes too, by the build's ability.
@@ -60,22 +61,22 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
         "datastore_type": "kubernetes",
         "kubernetes": {"kubeconfig": kubeconfig(spec)},
         // The plugin reads `subnet` with host-local only, as the node's pod CIDR; upstream writes it always.
-        "ipam": {"type": ipam(around.ipam), "subnet": "usePodCidr"},
+        "ipam": {"type": ipam(context.ipam), "subnet": "usePodCidr"},
         "policy": {"type": "k8s"},
-        "policies": policies(&around.service_cidrs),
+        "policies": policies(&context.service_cidrs),
         "capabilities": {"dns": true},
-        "DNS": {"Nameservers": around.dns_servers, "Search": around.dns_search},
+        "DNS": {"Nameservers": context.dns_servers, "Search": context.dns_search},
         "log_level": log_level(spec.log_level.unwrap_or_default()),
         "log_file_path": "c:/var/log/calico/cni/cni.log",
     });
     if spec.disable_host_subnet_nat_exclusion == Some(true) {
         plugin["windows_disable_host_subnet_nat_exclusion"] = json!(true);
     }
-    if around.network == NetworkType::CalicoVxlan {
+    if context.calico.backend() == Some(Backend::Vxlan) {
         plugin["vxlan_mac_prefix"] = json!(spec.vxlan_mac_prefix.as_deref().unwrap_or(MAC_PREFIX));
-        plugin["vxlan_vni"] = json!(around.vni);
+        plugin["vxlan_vni"] = json!(context.vni);
     }
-    if let Some(etcd) = &around.etcd {
+    if let Some(etcd) = &context.etcd {
         etcd::in_cni_config(&mut plugin, etcd, &on_node(spec));
     }
     if api == CalicoApi::V3 {
@@ -84,6 +85,15 @@ fn plugin(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Value {
         plugin["calico_api_group"] = json!(format!("{}/{}", api.group(), api.version()));
     }
     plugin
+}
+
+/// Name of the networking backend, in `CALICO_NETWORKING_BACKEND` and as `mode` in the CNI configuration.
+pub fn backend(role: CalicoRole) -> &'static str {
+    match role {
+        CalicoRole::Networking(Backend::Vxlan) => "vxlan",
+        CalicoRole::Networking(Backend::Bgp) => "windows-bgp",
+        CalicoRole::Policy { .. } => "none",
+    }
 }
 
 /// Name of the IPAM plugin.

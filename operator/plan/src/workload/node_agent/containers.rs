@@ -6,13 +6,15 @@ use k8s_openapi::api::core::v1::{
 };
 
 use wn_api::calico::CalicoApi;
-use wn_api::spec::{NetworkType, NodeAgent, Resources};
+use wn_api::spec::{NodeAgent, Resources};
 
 use super::cni_config::net_dir;
 use super::command_line::{CommandLines, in_image};
 use super::env::{self, CNI_BIN_MOUNT, CNI_NET_MOUNT};
-use super::{Images, etcd};
-use crate::workload::Surroundings;
+use super::etcd;
+use super::image::Images;
+use crate::network::role::Backend;
+use crate::workload::RenderContext;
 use crate::workload::meta::{Contents, mount, pull_policy, resources};
 
 const DEFAULT_BIN_DIR: &str = "/opt/cni/bin";
@@ -27,20 +29,21 @@ pub fn contents(
     images: &Images,
     lines: CommandLines,
     api: CalicoApi,
-    around: &Surroundings,
+    context: &RenderContext,
 ) -> Contents {
+    let backend = context.calico.backend();
     let agent = Agent {
         spec,
         image: &images.node,
-        env: env::agent(spec, api, around),
-        cni: !super::policy_only(around.calico),
-        etcd: etcd::mount(around),
+        env: env::agent(spec, api, context),
+        cni: backend.is_some(),
+        etcd: etcd::mount(context),
     };
     let mut containers = vec![node(&agent, lines), felix(&agent, lines)];
-    if around.network == NetworkType::CalicoBgp {
+    if backend == Some(Backend::Bgp) {
         containers.push(agent.container("confd", "confd/confd-service.ps1"));
     }
-    if super::policy_only(around.calico) {
+    if backend.is_none() {
         // Not even `uninstall-calico`: some releases of it delete the other plugin's files (calico#11109).
         return Contents {
             init_containers: Vec::new(),
@@ -54,15 +57,15 @@ pub fn contents(
             "install-cni",
             spec,
             &images.cni,
-            env::install_cni(spec, api, around),
+            env::install_cni(spec, api, context),
         )
     };
     install
         .volume_mounts
         .get_or_insert_default()
-        .extend(etcd::mount(around));
+        .extend(etcd::mount(context));
     // Order matters: the first deletes what a manual install left, the second installs anew.
-    let init_containers = uninstall(spec, images, lines, around)
+    let init_containers = uninstall(spec, images, lines, context)
         .into_iter()
         .chain([install])
         .collect();
@@ -71,7 +74,7 @@ pub fn contents(
         containers,
         volumes: volumes(spec, true)
             .into_iter()
-            .chain(etcd::volume(around))
+            .chain(etcd::volume(context))
             .collect(),
     }
 }
@@ -114,9 +117,9 @@ fn uninstall(
     spec: &NodeAgent,
     images: &Images,
     lines: CommandLines,
-    around: &Surroundings,
+    context: &RenderContext,
 ) -> Option<Container> {
-    let env = match (around.kube_proxy_is_ours, lines.uninstall_asks_for_plugin()) {
+    let env = match (context.kube_proxy_is_ours, lines.uninstall_asks_for_plugin()) {
         (true, _) => env::uninstall(),
         (false, true) => env::uninstall_services(),
         (false, false) => return None,

@@ -4,12 +4,12 @@ use k8s_openapi::api::core::v1::{ConfigMapKeySelector, EnvVar, EnvVarSource};
 
 use wn_api::calico::CalicoApi;
 use wn_api::names::{TYPHA, node_agent as names};
-use wn_api::spec::{Ipam, LogLevel, NetworkType, NodeAgent};
+use wn_api::spec::{Ipam, LogLevel, NodeAgent};
 
-use super::cni_config::{ipam, net_dir_without_drive};
-use super::{backend, etcd};
-use crate::network::role::CalicoRole;
-use crate::workload::Surroundings;
+use super::cni_config::{backend, ipam, net_dir_without_drive};
+use super::etcd;
+use crate::network::role::{Backend, CalicoRole};
+use crate::workload::RenderContext;
 use crate::workload::meta::{api_server_env, env, field_env};
 
 /// Where the folders of the node are mounted: compiled into the installer (`cni-plugin/pkg/install/install.go`).
@@ -38,7 +38,7 @@ pub fn uninstall_services() -> Vec<EnvVar> {
     ]
 }
 
-pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<EnvVar> {
+pub fn install_cni(spec: &NodeAgent, api: CalicoApi, context: &RenderContext) -> Vec<EnvVar> {
     let mut all = vec![
         // An init container must end.
         env("SLEEP", "false"),
@@ -47,31 +47,31 @@ pub fn install_cni(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> V
         env("CNI_CONF_NAME", CNI_CONF_NAME),
         env("CNI_NET_DIR", net_dir_without_drive(spec)),
         env("CALICO_CNI_SERVICE_ACCOUNT", names::CNI_SERVICE_ACCOUNT),
-        env("CALICO_NETWORKING_BACKEND", backend(around.calico)),
-        env("KUBERNETES_DNS_SERVERS", around.dns_servers.join(",")),
-        env("KUBERNETES_SERVICE_CIDRS", around.service_cidrs.join(",")),
+        env("CALICO_NETWORKING_BACKEND", backend(context.calico)),
+        env("KUBERNETES_DNS_SERVERS", context.dns_servers.join(",")),
+        env("KUBERNETES_SERVICE_CIDRS", context.service_cidrs.join(",")),
         field_env("KUBERNETES_NODE_NAME", "spec.nodeName"),
         cni_network_config(),
     ];
-    all.extend(etcd::installer_env(around));
-    all.extend(vni(around));
-    all.extend(api_server_env(around));
+    all.extend(etcd::installer_env(context));
+    all.extend(vni(context));
+    all.extend(api_server_env(context));
     all.extend(api_group(api));
     all
 }
 
 /// What `node`, `felix` and `confd` share; all three read `config-hpc.ps1`, which fills what is missing here.
-pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<EnvVar> {
+pub fn agent(spec: &NodeAgent, api: CalicoApi, context: &RenderContext) -> Vec<EnvVar> {
     let mut all = vec![
-        env(CNI_PLUGIN.0, around.cni_plugin),
+        env(CNI_PLUGIN.0, context.cni_plugin),
         env("WAIT_FOR_DATASTORE", "true"),
-        env("CLUSTER_TYPE", cluster_type(around.network)),
+        env("CLUSTER_TYPE", cluster_type(context.calico)),
         // Else a start without any pool creates one, whose addresses may be another network's (`startup.go`).
         env("NO_DEFAULT_POOLS", "true"),
         env("CALICO_DISABLE_FILE_LOGGING", "false"),
-        env("CALICO_NETWORKING_BACKEND", backend(around.calico)),
+        env("CALICO_NETWORKING_BACKEND", backend(context.calico)),
     ];
-    all.extend(networking(around.calico, around.hns_networks));
+    all.extend(networking(context.calico));
     all.extend([
         env("IP", "autodetect"),
         env("IP6", "none"),
@@ -81,19 +81,19 @@ pub fn agent(spec: &NodeAgent, api: CalicoApi, around: &Surroundings) -> Vec<Env
         field_env("NODENAME", "spec.nodeName"),
         field_env("NAMESPACE", "metadata.namespace"),
     ]);
-    all.extend(etcd::client_env(around));
+    all.extend(etcd::client_env(context));
     all.extend(spec.log_level.into_iter().flat_map(log_levels));
-    all.extend(host_local(around));
-    all.extend(typha(around));
-    all.extend(vni(around));
-    if around.network == NetworkType::CalicoVxlan {
+    all.extend(host_local(context));
+    all.extend(typha(context));
+    all.extend(vni(context));
+    if overlay(context) {
         all.extend(
             spec.vxlan_adapter
                 .iter()
                 .map(|adapter| env("VXLAN_ADAPTER", adapter)),
         );
     }
-    all.extend(api_server_env(around));
+    all.extend(api_server_env(context));
     all.extend(api_group(api));
     all.extend(
         spec.env
@@ -151,19 +151,19 @@ pub const MANAGED: &[&str] = &[
 ];
 
 /// `config-hpc.ps1` takes the second from the first, and for none of them calico-ipam.
-fn host_local(around: &Surroundings) -> Vec<EnvVar> {
-    if around.ipam == Ipam::CalicoIpam {
+fn host_local(context: &RenderContext) -> Vec<EnvVar> {
+    if context.ipam == Ipam::CalicoIpam {
         return Vec::new();
     }
     vec![
-        env("CNI_IPAM_TYPE", ipam(around.ipam)),
+        env("CNI_IPAM_TYPE", ipam(context.ipam)),
         env("USE_POD_CIDR", "true"),
     ]
 }
 
 /// Felix finds Typha's pods by its Service (`felix/config/config_params.go`).
-fn typha(around: &Surroundings) -> Vec<EnvVar> {
-    let Some(namespace) = &around.typha else {
+fn typha(context: &RenderContext) -> Vec<EnvVar> {
+    let Some(namespace) = &context.typha else {
         return Vec::new();
     };
     vec![
@@ -174,8 +174,9 @@ fn typha(around: &Surroundings) -> Vec<EnvVar> {
 
 /// What of the CNI plugin is Calico's, and which HNS networks (a regular expression) Felix may program. Where Calico
 /// does not give pods their addresses, it knows them from the pods.
-fn networking(role: CalicoRole, hns_networks: &str) -> Vec<EnvVar> {
-    if super::policy_only(role) {
+fn networking(role: CalicoRole) -> Vec<EnvVar> {
+    let hns_networks = role.hns_networks();
+    if role.backend().is_none() {
         return vec![
             env("CALICO_MANAGE_CNI", "false"),
             env("KUBE_NETWORK", hns_networks),
@@ -192,8 +193,12 @@ fn networking(role: CalicoRole, hns_networks: &str) -> Vec<EnvVar> {
 }
 
 /// `felix-service.ps1` overrides FelixConfiguration with this value, so it must follow it.
-fn vni(around: &Surroundings) -> Option<EnvVar> {
-    (around.network == NetworkType::CalicoVxlan).then(|| env("VXLAN_VNI", around.vni.to_string()))
+fn vni(context: &RenderContext) -> Option<EnvVar> {
+    overlay(context).then(|| env("VXLAN_VNI", context.vni.to_string()))
+}
+
+fn overlay(context: &RenderContext) -> bool {
+    context.calico.backend() == Some(Backend::Vxlan)
 }
 
 /// libcalico takes `crd.projectcalico.org/v1` if that group is served at all, which is wrong on a cluster
@@ -202,11 +207,10 @@ fn api_group(api: CalicoApi) -> Option<EnvVar> {
     (api == CalicoApi::V3).then(|| env("CALICO_API_GROUP", format!("{}/{}", api.group(), api.version())))
 }
 
-fn cluster_type(network: NetworkType) -> &'static str {
-    if network == NetworkType::CalicoBgp {
-        "k8s,bgp,windows"
-    } else {
-        "k8s,windows"
+fn cluster_type(role: CalicoRole) -> &'static str {
+    match role {
+        CalicoRole::Networking(Backend::Bgp) => "k8s,bgp,windows",
+        CalicoRole::Networking(Backend::Vxlan) | CalicoRole::Policy { .. } => "k8s,windows",
     }
 }
 

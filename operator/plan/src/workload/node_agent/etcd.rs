@@ -10,15 +10,15 @@ use wn_api::spec::EtcdSecret;
 
 use crate::calico::datastore::secret_keys;
 use crate::workload::meta::{ROOT, env};
-use crate::workload::{EtcdAccess, Surroundings};
+use crate::workload::{EtcdAccess, RenderContext};
 
 const VOLUME: &str = "etcd-certs";
 /// The installer's own default, and where Calico's Linux manifests mount it.
 const MOUNT: &str = "/calico-secrets";
 
 /// Variables of libcalico's client (`lib/apiconfig/apiconfig.go`); `config-hpc.ps1` sets none of them.
-pub fn client_env(around: &Surroundings) -> Vec<EnvVar> {
-    let Some(etcd) = &around.etcd else {
+pub fn client_env(context: &RenderContext) -> Vec<EnvVar> {
+    let Some(etcd) = &context.etcd else {
         return vec![env("DATASTORE_TYPE", "kubernetes")];
     };
     let mut all = vec![
@@ -35,13 +35,13 @@ pub fn client_env(around: &Surroundings) -> Vec<EnvVar> {
 }
 
 /// Where the installer finds what it copies. It takes the path as it is, so that of the container is named in full.
-pub fn installer_env(around: &Surroundings) -> Option<EnvVar> {
-    secret(around)?;
+pub fn installer_env(context: &RenderContext) -> Option<EnvVar> {
+    secret(context)?;
     Some(env("TLS_ASSETS_DIR", format!("{ROOT}{MOUNT}")))
 }
 
-pub fn volume(around: &Surroundings) -> Option<Volume> {
-    let secret = secret(around)?;
+pub fn volume(context: &RenderContext) -> Option<Volume> {
+    let secret = secret(context)?;
     let items = secret_keys(secret).into_iter().zip([CA, CERT, KEY]);
     let source = SecretVolumeSource {
         secret_name: Some(secret.name.clone()),
@@ -63,8 +63,8 @@ pub fn volume(around: &Surroundings) -> Option<Volume> {
     })
 }
 
-pub fn mount(around: &Surroundings) -> Option<VolumeMount> {
-    secret(around)?;
+pub fn mount(context: &RenderContext) -> Option<VolumeMount> {
+    secret(context)?;
     Some(VolumeMount {
         name: VOLUME.to_owned(),
         mount_path: MOUNT.to_owned(),
@@ -86,6 +86,6 @@ pub fn in_cni_config(plugin: &mut Value, etcd: &EtcdAccess, dir: &str) {
     }
 }
 
-fn secret(around: &Surroundings) -> Option<&EtcdSecret> {
-    around.etcd.as_ref()?.secret.as_ref()
+fn secret(context: &RenderContext) -> Option<&EtcdSecret> {
+    context.etcd.as_ref()?.secret.as_ref()
 }

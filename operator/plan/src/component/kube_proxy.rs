@@ -1,48 +1,43 @@
-//! Whether kube-proxy is rolled out, to which groups of nodes, and what each of them is told.
+//! kube-proxy: the groups of nodes that it is rolled out to, and what each of them is told.
 
+use wn_api::component::Component;
 use wn_api::names::labels;
 use wn_api::reasons::Reason;
 use wn_api::spec::{Dsr, Mode, WindowsNodeConfigSpec};
 
-use super::rollout::{join, waiting, waiting_for_network};
-use super::{DaemonSetPlan, Plan, WorkloadPlan};
-use crate::calico::CalicoPlan;
-use crate::finding::{Finding, names_of};
-use crate::inputs::Inputs;
+use super::ownership;
+use super::plan::{Basis, ComponentPlan, DaemonSetPlan};
+use super::wait;
+use crate::finding::{Finding, join, names_of};
 use crate::network;
-use crate::observed::{App, NodeFacts, Observed};
-use crate::standing;
+use crate::observed::{NodeFacts, Observed};
 use crate::version::Version;
 use crate::workload::kube_proxy::{Group, Members, arguments, kube_proxy};
-use crate::workload::{Surroundings, Workload};
+use crate::workload::{RenderContext, Workload};
 
-pub fn plan(
-    spec: &WindowsNodeConfigSpec,
-    observed: &Observed,
-    calico: &CalicoPlan,
-    findings: &[Finding],
-    inputs: &Inputs,
-) -> WorkloadPlan {
+const COMPONENT: Component = Component::KubeProxy;
+
+pub fn plan(basis: &Basis) -> ComponentPlan {
+    let Basis { spec, observed, .. } = *basis;
     let hns_network = network::of(spec.network.type_)
         .hns_network(observed)
         .unwrap_or_default();
-    let groups = groups(spec, observed);
-    let daemon_sets = groups.iter().map(|group| DaemonSetPlan {
+    let daemon_sets = basis.groups.iter().map(|group| DaemonSetPlan {
         name: group.members.daemon_set(),
         version: Some(group.version.clone()),
         image: None,
         flags: arguments(&spec.kube_proxy, &group.version, group.dsr, &hns_network),
         blocked: impossible(group, observed),
     });
-    WorkloadPlan {
-        standing: standing::kube_proxy(spec, observed),
+    ComponentPlan {
+        ownership: ownership::of(COMPONENT, spec, observed),
         daemon_sets: daemon_sets.collect(),
-        blocked: if calico.policy_only {
-            waiting_for_network(App::KubeProxy, observed, findings, inputs)
+        blocked: if basis.calico.policy_only {
+            wait::for_network(COMPONENT, basis)
         } else {
-            waiting(App::KubeProxy, observed, calico, inputs)
+            wait::for_calico(COMPONENT, basis)
         },
-        note: note(spec, observed, &groups),
+        note: note(spec, observed, basis.groups),
     }
 }
 
@@ -70,18 +65,18 @@ pub fn groups(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Group> {
 }
 
 /// DaemonSets of all groups. None while a node still lacks the label of its group: it would run another group's.
-pub fn workloads(
-    spec: &WindowsNodeConfigSpec,
-    observed: &Observed,
-    plan: &Plan,
-    around: &Surroundings,
-) -> Vec<Workload> {
-    let groups = &plan.groups;
+pub fn workloads(basis: &Basis, context: &RenderContext) -> Vec<Workload> {
+    let Basis {
+        spec,
+        observed,
+        groups,
+        ..
+    } = *basis;
     if spec.mode == Mode::Manage && !unlabelled(groups, observed).is_empty() {
         return Vec::new();
     }
     let all = groups.iter();
-    all.map(|group| kube_proxy(&spec.kube_proxy, group, around))
+    all.map(|group| kube_proxy(&spec.kube_proxy, group, context))
         .collect()
 }
 

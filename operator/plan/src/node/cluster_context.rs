@@ -1,27 +1,27 @@
-//! What of the whole cluster a node is judged by. When it changes, every node is judged anew.
+//! Cluster-wide facts that node checks read. When one changes, every node is judged anew.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use wn_api::calico::{ConfigKind, DEFAULT};
+use wn_api::component::{Component, PerComponent};
 use wn_api::spec::{Ipam, NetworkType, WindowsNodeConfigSpec};
 
 use crate::calico;
 use crate::calico::pools::{self, Offer};
-use crate::decide::{Plan, WorkloadPlan};
+use crate::component::ComponentPlan;
+use crate::component::ownership::Ownership;
+use crate::decide::Plan;
 use crate::network;
-use crate::observed::{App, DaemonSetFacts, NodeFacts, Observed};
-use crate::standing::Standing;
+use crate::observed::{DaemonSetFacts, NodeFacts, Observed};
 use crate::version::Version;
 use crate::workload::kube_proxy::Group;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Setting {
+pub struct ClusterContext {
     pub network: NetworkType,
     pub ipam: Ipam,
-    pub agent: Run,
-    pub proxy: Run,
-    pub network_agent: Run,
+    pub components: PerComponent<Run>,
     pub kubernetes: Option<Version>,
     /// Groups of nodes and what the kube-proxy of each is told; none where it is not ours.
     pub groups: Vec<Group>,
@@ -48,7 +48,7 @@ pub struct CalicoIpam {
     pub pools: Vec<Offer>,
 }
 
-/// How a DaemonSet stands.
+/// How a component is run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// We run it, so a missing pod is amiss.
@@ -58,22 +58,23 @@ pub struct Run {
     pub created: Option<Timestamp>,
 }
 
-impl Setting {
+impl ClusterContext {
     pub fn of(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) -> Self {
         Self {
             network: spec.network.type_,
             ipam: spec.network.ipam,
-            agent: run(&plan.agent, App::NodeAgent, observed),
-            proxy: run(&plan.proxy, App::KubeProxy, observed),
-            network_agent: run(&plan.network_agent, App::NetworkAgent, observed),
+            components: PerComponent::new(|component| run(plan, component, observed)),
             kubernetes: observed.kubernetes.clone(),
-            groups: if plan.proxy.standing == Standing::Managed {
+            groups: if plan.components[Component::KubeProxy].ownership == Ownership::Managed {
                 plan.groups.clone()
             } else {
                 Vec::new()
             },
-            theirs: theirs(&plan.proxy, observed),
-            policy: !matches!(plan.agent.standing, Standing::NotNeeded { .. }),
+            theirs: theirs(&plan.components[Component::KubeProxy], observed),
+            policy: !matches!(
+                plan.components[Component::NodeAgent].ownership,
+                Ownership::NotNeeded { .. }
+            ),
             vni: calico::agents_vni(spec, observed, &plan.calico).into(),
             felix_vni: calico::found_vni(observed).map(Into::into),
             calico_ipam: (plan.calico.judged && !plan.calico.policy_only).then(|| calico_ipam(observed)),
@@ -83,16 +84,16 @@ impl Setting {
     }
 }
 
-impl Setting {
+impl ClusterContext {
     /// Label of the group a node is in.
     pub fn label(&self, node: &NodeFacts) -> Option<&'static str> {
         Group::of(&self.groups, node).and_then(|group| group.members.label())
     }
 }
 
-fn theirs(proxy: &WorkloadPlan, observed: &Observed) -> Option<DaemonSetFacts> {
-    let mut all = observed.foreign(App::KubeProxy).map(|(_, facts)| facts);
-    let one = all.next().filter(|_| proxy.standing != Standing::Managed)?;
+fn theirs(proxy: &ComponentPlan, observed: &Observed) -> Option<DaemonSetFacts> {
+    let mut all = observed.foreign(Component::KubeProxy).map(|(_, facts)| facts);
+    let one = all.next().filter(|_| proxy.ownership != Ownership::Managed)?;
     // Counts change as it is rolled out, and are nothing to judge a node by.
     let steady = DaemonSetFacts {
         desired: 0,
@@ -104,10 +105,14 @@ fn theirs(proxy: &WorkloadPlan, observed: &Observed) -> Option<DaemonSetFacts> {
     all.next().is_none().then_some(steady)
 }
 
-fn run(plan: &WorkloadPlan, app: App, observed: &Observed) -> Run {
-    let daemon_sets = observed.daemon_sets.values().filter(|d| d.app == app && d.ours);
+fn run(plan: &Plan, component: Component, observed: &Observed) -> Run {
+    let plan = &plan.components[component];
+    let daemon_sets = observed
+        .daemon_sets
+        .values()
+        .filter(|d| d.component == component && d.ours);
     Run {
-        ours: plan.standing == Standing::Managed,
+        ours: plan.ownership == Ownership::Managed,
         blocked: plan.blocked.as_ref().map(|f| f.reason.as_str()),
         created: daemon_sets.filter_map(|d| d.created).max(),
     }

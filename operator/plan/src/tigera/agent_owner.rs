@@ -1,24 +1,24 @@
-//! Whose turn it is to run Calico's agent on Windows nodes.
+//! Who runs Calico's agent on Windows nodes, we or tigera/operator.
 
 use serde_json::json;
 use wn_api::calico::{ConfigKind, DEFAULT};
+use wn_api::component::Component;
 use wn_api::names::{node_agent, tigera};
 use wn_api::reasons::Reason;
-use wn_api::spec::{Management, NetworkType, Policy, WindowsNodeConfigSpec};
+use wn_api::spec::{Management, Policy, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
 use super::fields;
-use crate::calico::originals;
+use crate::calico::held::held;
 use crate::field::{FieldId, is_met};
 use crate::finding::Finding;
 use crate::network;
-use crate::network::role::CalicoRole;
 use crate::observed::tigera::WINDOWS_DATAPLANE;
-use crate::observed::{App, CalicoObject, DaemonSetFacts, Key, Observed};
+use crate::observed::{CalicoObject, DaemonSetFacts, Key, Observed};
 use crate::platform;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Turn {
+pub enum AgentOwner {
     /// tigera/operator has no part in it: there is no Installation, or a third one runs the agent.
     NoOperator,
     Ours,
@@ -34,18 +34,18 @@ pub fn installation_object(observed: &Observed) -> Option<&CalicoObject> {
     observed.calico.objects.get(&key)
 }
 
-pub fn turn(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Turn {
+pub fn agent_owner(spec: &WindowsNodeConfigSpec, observed: &Observed) -> AgentOwner {
     let Some(installation) = installation_object(observed).filter(|_| applies(spec)) else {
-        return Turn::NoOperator;
+        return AgentOwner::NoOperator;
     };
     let hns = hns(observed);
     match (spec.node_agent.management, spec.calico.installation) {
-        (Management::Managed, _) => Turn::Ours,
+        (Management::Managed, _) => AgentOwner::Ours,
         // A third one's agent, or a platform's, has the right of way.
         (Management::Auto | Management::External, _) if !hns && third_party(spec, observed) => {
-            Turn::NoOperator
+            AgentOwner::NoOperator
         }
-        (Management::External, _) => Turn::Theirs,
+        (Management::External, _) => AgentOwner::Theirs,
         (Management::Auto, Policy::Enforce) => {
             let prepared = || {
                 let fields = fields::prepared(spec, observed, installation);
@@ -54,23 +54,19 @@ pub fn turn(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Turn {
                     .all(|d| is_met(d, installation.spec.get(&d.id.field)))
             };
             if hns || !ours_present(observed) || prepared() {
-                Turn::Theirs
+                AgentOwner::Theirs
             } else {
-                Turn::OursForNow
+                AgentOwner::OursForNow
             }
         }
-        (Management::Auto, Policy::Report) if hns && !set_by_us(observed, installation) => Turn::Theirs,
-        (Management::Auto, Policy::Report) => Turn::Ours,
+        (Management::Auto, Policy::Report) if hns && !set_by_us(observed, installation) => AgentOwner::Theirs,
+        (Management::Auto, Policy::Report) => AgentOwner::Ours,
     }
 }
 
-/// Only with these does tigera/operator install Calico on Windows nodes.
+/// With the other types tigera/operator does not install Calico on Windows nodes.
 fn applies(spec: &WindowsNodeConfigSpec) -> bool {
-    let networking = matches!(
-        network::of(spec.network.type_).calico(),
-        CalicoRole::Networking(_)
-    );
-    networking || spec.network.type_ == NetworkType::CloudProvider
+    network::of(spec.network.type_).tigera_operator
 }
 
 pub(super) fn hns(observed: &Observed) -> bool {
@@ -90,7 +86,7 @@ pub(super) fn set_by_us(observed: &Observed, installation: &CalicoObject) -> boo
 
 fn original(observed: &Observed) -> Option<Original> {
     let id = windows_dataplane();
-    originals::held(observed).into_iter().find(|o| id.is_of(o))
+    held(observed).into_iter().find(|o| id.is_of(o))
 }
 
 fn windows_dataplane() -> FieldId {
@@ -101,19 +97,19 @@ fn windows_dataplane() -> FieldId {
     }
 }
 
-/// The field that is to be given back because it is our turn again.
+/// The field that is to be restored because we run the agent again.
 pub fn being_given_back(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<FieldId> {
     let installation = installation_object(observed)?;
-    let ours = turn(spec, observed) == Turn::Ours;
+    let ours = agent_owner(spec, observed) == AgentOwner::Ours;
     (ours && hns(observed) && set_by_us(observed, installation)).then(windows_dataplane)
 }
 
 /// Is the DaemonSet the one tigera/operator renders? With Windows switched off it leaves it behind
 /// (`windows_controller.go:215-218`).
 pub fn is_theirs((namespace, name): &Key, facts: &DaemonSetFacts, hns: bool) -> bool {
-    namespace == tigera::AGENT_NAMESPACE
+    namespace == tigera::CALICO_NAMESPACE
         && name == node_agent::DAEMON_SET
-        && facts.app == App::NodeAgent
+        && facts.component == Component::NodeAgent
         && !facts.ours
         && (hns || facts.of_installation)
 }
@@ -124,7 +120,7 @@ fn third_party(spec: &WindowsNodeConfigSpec, observed: &Observed) -> bool {
     let mut agents = observed
         .daemon_sets
         .iter()
-        .filter(|(_, f)| f.app == App::NodeAgent);
+        .filter(|(_, f)| f.component == Component::NodeAgent);
     of_platform
         || agents.any(|(key, facts)| {
             let here = key.0 == observed.namespace && key.1 == node_agent::DAEMON_SET;
@@ -141,11 +137,14 @@ pub fn ours_present(observed: &Observed) -> bool {
 
 /// Why ours must not run now: theirs does, or may at any moment.
 pub fn overlap(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Finding> {
-    if !matches!(turn(spec, observed), Turn::Ours | Turn::OursForNow) {
+    if !matches!(
+        agent_owner(spec, observed),
+        AgentOwner::Ours | AgentOwner::OursForNow
+    ) {
         return None;
     }
     let key = (
-        tigera::AGENT_NAMESPACE.to_owned(),
+        tigera::CALICO_NAMESPACE.to_owned(),
         node_agent::DAEMON_SET.to_owned(),
     );
     let daemon_set = observed.daemon_sets.get(&key);
@@ -160,7 +159,7 @@ pub fn overlap(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Find
         (Reason::AgentsOverlap, MANAGED_BESIDE_HNS.to_owned())
     } else if theirs {
         (Reason::AgentsOverlap, LEFT_BEHIND.to_owned())
-    } else if daemon_set.is_none() && observed.agent_pods_in(tigera::AGENT_NAMESPACE) {
+    } else if daemon_set.is_none() && observed.agent_pods_in(tigera::CALICO_NAMESPACE) {
         (
             Reason::WaitingForPrecondition,
             "waits until the last pod of DaemonSet calico-system/calico-node-windows is gone".to_owned(),
@@ -181,14 +180,14 @@ const LEFT_BEHIND: &str = "tigera/operator does not remove its DaemonSet calico-
 
 /// What a user who has tigera/operator should know while we run the agent.
 pub fn note(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<&'static str> {
-    match turn(spec, observed) {
-        Turn::Ours if spec.node_agent.management == Management::Auto => Some(
+    match agent_owner(spec, observed) {
+        AgentOwner::Ours if spec.node_agent.management == Management::Auto => Some(
             "tigera/operator leaves Windows nodes to us; to have it run the agent, set spec.calico.installation to Enforce, or \
              windowsDataplane of Installation default to HNS",
         ),
-        Turn::OursForNow => Some(
+        AgentOwner::OursForNow => Some(
             "tigera/operator takes over as soon as Installation default is prepared for it: see CalicoConfigured",
         ),
-        Turn::Ours | Turn::Theirs | Turn::NoOperator => None,
+        AgentOwner::Ours | AgentOwner::Theirs | AgentOwner::NoOperator => None,
     }
 }

@@ -1,0 +1,42 @@
+//! The stored original values of objects that are still there.
+
+use wn_api::calico::{CalicoApi, ConfigKind};
+use wn_api::status::Original;
+
+use super::api;
+use crate::field::FieldId;
+use crate::observed::{CalicoObject, Observed};
+
+/// The stored entries without those of objects that were deleted and created again under their name.
+pub fn held(observed: &Observed) -> Vec<Original> {
+    let mut held = observed.originals();
+    held.retain(|o| {
+        let object = object(observed, &FieldId::of(o));
+        object.is_none_or(|object| is_about(o, object, observed))
+    });
+    held
+}
+
+/// Is the object there that the entry is about?
+pub fn is_there(original: &Original, observed: &Observed) -> bool {
+    let object = object(observed, &FieldId::of(original));
+    object.is_some_and(|object| is_about(original, object, observed))
+}
+
+/// Is the entry about this very object? In another form of Calico's API the same object has another uid.
+fn is_about(original: &Original, object: &CalicoObject, observed: &Observed) -> bool {
+    let uid = original
+        .uid
+        .as_ref()
+        .filter(|_| original.api == api_of(original.kind, observed));
+    uid.is_none_or(|uid| *uid == object.uid)
+}
+
+pub fn api_of(kind: ConfigKind, observed: &Observed) -> Option<CalicoApi> {
+    let form = api::form(&observed.calico);
+    form.filter(|_| ConfigKind::OF_CALICO.contains(&kind))
+}
+
+pub fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a CalicoObject> {
+    observed.calico.objects.get(&(id.kind, id.name.clone()))
+}
