@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names::{CALICO_MINORS, KUBERNETES_MINORS};
 use wn_api::spec::{DatastoreType, NetworkType, Platform, WindowsNodeConfigSpec};
 
@@ -144,12 +143,11 @@ fn installation() -> [Row; 2] {
             windows_hns: hns,
             ..InstallationFacts::default()
         };
-        let key = (ConfigKind::Installation, DEFAULT.to_owned());
-        let mut observed = Observed {
+        let observed = Observed {
             installation: Some(facts),
+            installation_object: Some(CalicoObject::default()),
             ..Observed::default()
         };
-        observed.calico.objects.insert(key, CalicoObject::default());
         let agent = standing::node_agent(
             &WindowsNodeConfigSpec::minimal(NetworkType::CalicoVxlan),
             &observed,

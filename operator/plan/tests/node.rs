@@ -1166,8 +1166,8 @@ fn on_flannel() -> World {
         s.network_agent = s.agent.clone();
         s.agent = Run::default();
     });
-    world.observed.calico.blocks = wn_plan::observed::Filed::default();
-    world.observed.calico.affinities = wn_plan::observed::Filed::default();
+    world.observed.calico.blocks = wn_plan::observed::NodeIndex::default();
+    world.observed.calico.affinities = wn_plan::observed::NodeIndex::default();
     let mut agent = world.observed.pods.remove(&key("NodeAgent")).unwrap();
     agent.app = App::NetworkAgent;
     world.observed.pods.insert(key("NetworkAgent"), agent);

@@ -3,11 +3,10 @@
 use jiff::Timestamp;
 use tracing::warn;
 use wn_api::names::SINGLETON;
-use wn_plan::observed::Config;
+use wn_plan::observed::{Config, Topic};
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 /// What is to be reconciled, if anything.
 pub struct Task {

@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use wn_api::WindowsNodeConfig;
 use wn_api::names::{self, managers};
 use wn_api::status::{Original, WindowsNodeConfigStatus};
-use wn_plan::observed::{self, Config};
+use wn_plan::observed::{self, Config, Topic};
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 /// Writes the status if it differs from the stored one; says whether it did.
 pub async fn write(

@@ -4,11 +4,12 @@
 //! Invariant: no write without an entry in `originals` that was stored before it.
 
 pub mod api;
-pub mod contest;
 pub mod datastore;
 mod desired;
+pub mod flap_guard;
 mod hold;
 mod installation;
+mod judged;
 pub mod originals;
 mod ownership;
 pub mod pools;
@@ -31,7 +32,7 @@ use crate::finding::Finding;
 use crate::network::role::CalicoRole;
 use crate::network::{self, NetworkOption};
 use crate::observed::Observed;
-use contest::Contests;
+use flap_guard::FlapGuard;
 
 /// A write to one Calico object.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,13 +95,13 @@ pub struct CalicoPlan {
 pub fn plan(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
-    contests: &Contests,
+    flaps: &FlapGuard,
     now: Timestamp,
 ) -> CalicoPlan {
     let held = originals::held(observed);
     let option = network::of(spec.network.type_);
     if let CalicoRole::Policy { .. } = option.calico() {
-        return beside(option, spec, observed, contests, held, now);
+        return beside(option, spec, observed, flaps, held, now);
     }
     if let Some(finding) = datastore::finding(&spec.calico.datastore, observed) {
         let form = datastore::of_another(&spec.calico.datastore, observed);
@@ -121,7 +122,7 @@ pub fn plan(
         let (reason, message) = describe(&pause);
         return blocked(Some(form), held, reason, message);
     }
-    let judged = ownership::judge(spec, observed, &held, contests, now);
+    let judged = ownership::judge(spec, observed, &held, flaps, now);
     let list = originals::next(&held, &judged, spec, observed);
     CalicoPlan {
         form: Some(form),
@@ -142,15 +143,15 @@ fn beside(
     option: &dyn NetworkOption,
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
-    contests: &Contests,
+    flaps: &FlapGuard,
     held: Vec<Original>,
     now: Timestamp,
 ) -> CalicoPlan {
     let form = api::form(&observed.calico);
     let fields = option.settings(observed);
     let (judged, of_network) = match network::flannel::held(spec, observed, &fields) {
-        Some(finding) => (ownership::Judged::default(), vec![finding]),
-        None => ownership::judge_fields(fields, spec, observed, &held, contests, now),
+        Some(finding) => (judged::Judged::default(), vec![finding]),
+        None => ownership::judge_fields(fields, spec, observed, &held, flaps, now),
     };
     let list = originals::next(&held, &judged, spec, observed);
     let mut findings = judged.findings.clone();

@@ -9,7 +9,7 @@ use wn_api::spec::{DeletionPolicy, GivenOriginal, UnknownOriginals, WindowsNodeC
 use wn_api::status::Original;
 
 use super::api;
-use super::ownership::Judged;
+use super::judged::Judged;
 use crate::field::FieldId;
 use crate::finding::Finding;
 use crate::observed::{CalicoObject, Observed};
@@ -218,7 +218,7 @@ fn replaced(original: &Original, judged: &Judged) -> bool {
 }
 
 fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a CalicoObject> {
-    observed.calico.objects.get(&(id.kind, id.name.clone()))
+    observed.object(id.kind, &id.name)
 }
 
 /// What an apply must keep on an object besides what we want, or it would remove it: values given back, and values whose

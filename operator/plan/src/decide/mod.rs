@@ -12,7 +12,7 @@ use wn_api::reasons::Reason;
 use wn_api::spec::{Mode, WindowsNodeConfigSpec};
 
 use crate::advice::{self, Advisory};
-use crate::calico::contest::Contests;
+use crate::calico::flap_guard::FlapGuard;
 use crate::calico::{self, CalicoPlan};
 use crate::finding::Finding;
 use crate::inputs::{self, Inputs};
@@ -101,7 +101,7 @@ pub fn decide(
     valid: Valid,
     config: &WindowsNodeConfig,
     observed: &Observed,
-    contests: &Contests,
+    contests: &FlapGuard,
     now: Timestamp,
 ) -> Plan {
     let spec = valid.spec();
@@ -168,7 +168,7 @@ pub fn decide(
 
 /// Objects of ours that someone changes again and again are left for a time: each repair of a DaemonSet restarts
 /// networking on the nodes. One that is missing is made in any case, as nothing runs without it.
-fn leave_contested(plan: &mut Plan, observed: &Observed, contests: &Contests, now: Timestamp) {
+fn leave_contested(plan: &mut Plan, observed: &Observed, contests: &FlapGuard, now: Timestamp) {
     let until = |o: &ObjectWrite| {
         let changed = o.drift && observed.ours.contains_key(&o.object);
         contests.resting_until(&o.object, now).filter(|_| changed)

@@ -3,7 +3,6 @@
 mod calico;
 mod cloud;
 pub mod flannel;
-pub mod net_conf;
 mod reach;
 pub mod role;
 mod static_routes;

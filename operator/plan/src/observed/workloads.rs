@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::{self, labels, node_agent};
 
-use super::filed::OnNode;
+use super::node_index::OnNode;
 use super::proxy_args;
 use super::{first_line, items, number, text, time};
 use crate::version::Version;

@@ -5,10 +5,10 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use wn_api::WindowsNodeConfig;
 use wn_api::names::{self, managers};
+use wn_plan::observed::Topic;
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 const WHAT: &str = "finalizer of WindowsNodeConfig default";
 

@@ -5,11 +5,10 @@ use serde_json::Value;
 use wn_api::names::{self, managers};
 use wn_plan::applied::Part;
 use wn_plan::decide::ObjectWrite;
-use wn_plan::observed::{OwnKind, OwnObject};
+use wn_plan::observed::{OwnKind, OwnObject, Topic};
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 /// Part of the plan an object of ours belongs to.
 pub fn part(name: &str) -> Part {
@@ -31,12 +30,8 @@ fn api(context: &Context, kind: OwnKind) -> (Topic, Option<Api<DynamicObject>>) 
     }
 }
 
-pub fn describe(object: &OwnObject) -> String {
-    format!("{:?} {}/{}", object.kind, object.namespace, object.name)
-}
-
 pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> {
-    let what = describe(&write.object);
+    let what = write.object.to_string();
     let (topic, api) = api(context, write.object.kind);
     let api = api.ok_or_else(|| Error::NotServed { what: what.clone() })?;
     let params = PatchParams::apply(write.manager).force().validation_strict();
@@ -61,7 +56,7 @@ pub async fn delete(context: &Context, object: &OwnObject) -> Result<Vec<String>
             .and_then(|o| o.metadata.finalizers)
             .unwrap_or_default()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
-        Err(error) => Err(Error::new(describe(object), error)),
+        Err(error) => Err(Error::new(object.to_string(), error)),
     }
 }
 

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::managers;
 use wn_plan::calico::{Action, Write};
+use wn_plan::observed::Topic;
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 const fn manager(kind: ConfigKind) -> &'static str {
     match kind {
