@@ -1,6 +1,6 @@
 //! Typed paths to everything the operator reads or writes.
 
-use kube::api::{Api, ApiResource, DynamicObject};
+use kube::api::{Api, ApiResource, DynamicObject, PatchParams};
 use kube::core::{DynamicResourceScope, GroupVersionKind};
 use kube::{Client, Resource};
 use kube_runtime::watcher;
@@ -104,5 +104,13 @@ pub fn selection(topic: Topic) -> watcher::Config {
             all.labels(&format!("{} in ({apps})", labels::K8S_APP))
         }
         Selection::Reason(reason) => all.fields(&format!("reason={reason}")),
+    }
+}
+
+/// Parameters of a merge patch by a field manager.
+pub fn merge_as(manager: &str) -> PatchParams {
+    PatchParams {
+        field_manager: Some(manager.to_owned()),
+        ..PatchParams::default()
     }
 }

@@ -39,8 +39,8 @@ pub async fn latest_config(context: &Context) -> Result<(), Error> {
     };
     let found = api.get_opt(SINGLETON).await;
     let found = found.map_err(|e| Error::new("WindowsNodeConfig default", e))?;
-    if let Some(value) = found.and_then(|f| serde_json::to_value(f).ok()) {
-        context.world.put(Topic::Config, &value);
+    if let Some(found) = found {
+        context.world.put(Topic::Config, &found);
     }
     Ok(())
 }

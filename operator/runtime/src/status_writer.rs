@@ -73,8 +73,6 @@ async fn apply(
         .await;
     let stored = stored.map_err(|e| Error::new("status of WindowsNodeConfig default", e))?;
     context.metrics.status_written();
-    if let Ok(value) = serde_json::to_value(&stored) {
-        context.world.put(Topic::Config, &value);
-    }
+    context.world.put(Topic::Config, &stored);
     Ok(())
 }

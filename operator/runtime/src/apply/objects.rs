@@ -40,9 +40,7 @@ pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> 
         .await;
     let stored = stored.map_err(|e| Error::new(&what, e))?;
     tracing::info!(object = what, "applied");
-    if let Ok(value) = serde_json::to_value(&stored) {
-        context.world.put(topic, &value);
-    }
+    context.world.put(topic, &stored);
     Ok(())
 }
 
@@ -73,9 +71,7 @@ pub async fn create_services_endpoint(context: &Context, config_map: &Value) -> 
     let name = names::tigera::SERVICES_ENDPOINT;
     match api.patch(name, &params, &Patch::Apply(config_map)).await {
         Ok(stored) => {
-            if let Ok(value) = serde_json::to_value(&stored) {
-                context.world.put(topic, &value);
-            }
+            context.world.put(topic, &stored);
             Ok(())
         }
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),

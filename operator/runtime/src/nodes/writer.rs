@@ -21,6 +21,7 @@ use wn_plan::observed::{NetworkMade, Said, Topic};
 
 use super::queue::{Outcome, Queue};
 use super::taint;
+use crate::apis::merge_as;
 use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::world::World;
@@ -136,13 +137,13 @@ async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
     }
     if let Some(group) = marks.group {
         match label(&means.api, node, group).await {
-            Ok(stored) => take_in(means, &stored),
+            Ok(stored) => means.world.put(Topic::Nodes, &stored),
             Err(error) => return judge(node, &error),
         }
     }
     if let Some(set) = marks.taint {
         match taint::write(&means.api, node, set).await {
-            Ok(stored) => take_in(means, &stored),
+            Ok(stored) => means.world.put(Topic::Nodes, &stored),
             Err(error) => return judge(node, &error),
         }
     }
@@ -157,7 +158,7 @@ async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
         match say(&means.api, node, Some(said), marks.network_made.as_ref()).await {
             Ok(stored) => {
                 means.metrics.node_condition_written();
-                take_in(means, &stored);
+                means.world.put(Topic::Nodes, &stored);
             }
             Err(error) => return judge(node, &error),
         }
@@ -185,19 +186,10 @@ async fn leave(means: &Means, node: &str) -> Outcome {
         .map_or_else(|error| judge(node, &error), |()| Outcome::Done)
 }
 
-fn take_in(means: &Means, stored: &Node) {
-    if let Ok(value) = serde_json::to_value(stored) {
-        means.world.put(Topic::Nodes, &value);
-    }
-}
-
 /// Sets the label of the node's group, or takes it off.
 async fn label(api: &Api<Node>, node: &str, group: Option<&str>) -> Result<Node, kube::Error> {
     let body = json!({ "metadata": { "labels": { (KUBE_PROXY_GROUP): group } } });
-    let params = PatchParams {
-        field_manager: Some(managers::NODE.to_owned()),
-        ..PatchParams::default()
-    };
+    let params = merge_as(managers::NODE);
     api.patch(node, &params, &Patch::Merge(body)).await
 }
 

@@ -1,6 +1,6 @@
 //! Writes to flannel's configuration: one text of JSON in a ConfigMap, of which single fields are changed.
 
-use kube::api::{Patch, PatchParams};
+use kube::api::Patch;
 use serde_json::{Map, Value, json};
 use wn_api::names::flannel::{CONFIG_MAP, NET_CONF_KEY};
 use wn_api::names::managers;
@@ -9,6 +9,7 @@ use wn_plan::json_text;
 use wn_plan::observed::Topic;
 use wn_plan::observed::flannel::TEXT;
 
+use crate::apis::merge_as;
 use crate::context::Context;
 use crate::error::Error;
 
@@ -40,16 +41,11 @@ pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
     // Gone or changed since it was decided on.
     let text = text.ok_or_else(|| Error::stale(what))?;
     let body = json!({ "metadata": { "resourceVersion": version }, "data": { (NET_CONF_KEY): text } });
-    let params = PatchParams {
-        field_manager: Some(managers::FLANNEL.to_owned()),
-        ..PatchParams::default()
-    };
+    let params = merge_as(managers::FLANNEL);
     let stored = api.patch(CONFIG_MAP, &params, &Patch::Merge(&body)).await;
     let stored = stored.map_err(|e| Error::new(what, e))?;
     tracing::info!(object = what, changes = ?write.changes.iter().map(wn_plan::status::describe).collect::<Vec<_>>(), "flannel written");
-    if let Ok(value) = serde_json::to_value(&stored) {
-        context.world.put(Topic::Flannel, &value);
-    }
+    context.world.put(Topic::Flannel, &stored);
     Ok(())
 }
 

@@ -12,7 +12,6 @@ use kube::Resource;
 use kube::api::{Api, DynamicObject, PartialObjectMeta};
 use kube_runtime::utils::StreamBackoff;
 use kube_runtime::watcher::{self, Event, watcher};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::{debug, warn};
 use wn_plan::observed::{Key, Topic};
@@ -177,13 +176,13 @@ impl<N: Numerous> Incoming for Parsed<N> {
 
 impl Incoming for DynamicObject {
     fn put(self, origin: Origin, topic: Topic, world: &World) {
-        put(origin, topic, &self, world);
+        world.put_from(origin, topic, &self);
     }
 }
 
 impl Incoming for PartialObjectMeta<CustomResourceDefinition> {
     fn put(self, origin: Origin, topic: Topic, world: &World) {
-        put(origin, topic, &self, world);
+        world.put_from(origin, topic, &self);
     }
 }
 
@@ -210,13 +209,6 @@ fn key<K: Resource>(object: &K) -> Key {
         meta.namespace.clone().unwrap_or_default(),
         meta.name.clone().unwrap_or_default(),
     )
-}
-
-fn put<K: Serialize>(origin: Origin, topic: Topic, object: &K, world: &World) {
-    match serde_json::to_value(object) {
-        Ok(value) => world.put_from(origin, topic, &value),
-        Err(error) => warn!(?topic, %error, "an object could not be read"),
-    }
 }
 
 /// Is it a watch that went well before and is not allowed any more?

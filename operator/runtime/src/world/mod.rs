@@ -10,8 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Notify;
+use tracing::warn;
 use wn_plan::node::SANDBOX_WINDOW;
 use wn_plan::observed::{Changes, EtcdFacts, Fact, Key, Observed, SandboxFailure, Topic};
 use wn_plan::unread::Unread;
@@ -138,14 +140,18 @@ impl World {
     }
 
     /// Takes in the answer to a write.
-    pub fn put(&self, topic: Topic, object: &Value) {
+    pub fn put(&self, topic: Topic, object: &impl Serialize) {
         self.put_from(Origin::Answer, topic, object);
     }
 
     /// Takes in an object from a watch or a list.
-    pub fn put_from(&self, origin: Origin, topic: Topic, object: &Value) {
-        self.take(origin, topic, key(object), version(object), |observed, key| {
-            observed.take(topic, key, Some(object), Timestamp::now())
+    pub fn put_from(&self, origin: Origin, topic: Topic, object: &impl Serialize) {
+        let object = match serde_json::to_value(object) {
+            Ok(object) => object,
+            Err(error) => return warn!(?topic, %error, "an object could not be read"),
+        };
+        self.take(origin, topic, key(&object), version(&object), |observed, key| {
+            observed.take(topic, key, Some(&object), Timestamp::now())
         });
     }
 
