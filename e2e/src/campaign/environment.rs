@@ -245,7 +245,10 @@ impl Environment {
     /// The stored version of the operator's Lease.
     async fn lease(&self) -> Result<Option<String>> {
         let leases: Api<Lease> = Api::namespaced(self.test.client.clone(), NAME);
-        Ok(leases.get_opt(names::LEASE).await?.and_then(|lease| lease.resource_version()))
+        Ok(leases
+            .get_opt(names::LEASE)
+            .await?
+            .and_then(|lease| lease.resource_version()))
     }
 
     /// What Calico has now, as in `before`.

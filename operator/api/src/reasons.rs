@@ -209,7 +209,6 @@ pub mod events {
     pub const PLATFORM_UNSUPPORTED: &str = "PlatformUnsupported";
     pub const READY: &str = "Ready";
     pub const NOT_READY: &str = "NotReady";
-    pub const APPLY_FAILED: &str = "ApplyFailed";
     /// On a Node: its network works.
     pub const NETWORK_READY: &str = "WindowsNetworkReady";
     /// On the `WindowsNodeConfig`: limits it runs into since it last said so.

@@ -7,7 +7,7 @@ use wn_api::component::{Component, PerComponent};
 use wn_api::spec::{Mode, WindowsNodeConfigSpec};
 
 use crate::advice::{self, Advisory};
-use crate::calico::contest::Contests;
+use crate::calico::flap_guard::FlapGuard;
 use crate::calico::{self, CalicoPlan};
 use crate::component::ownership::{self, Ownership};
 use crate::component::{self, Basis, Changes, ComponentPlan, ObjectWrite};
@@ -59,11 +59,11 @@ pub fn decide(
     valid: Valid,
     config: &WindowsNodeConfig,
     observed: &Observed,
-    contests: &Contests,
+    flaps: &FlapGuard,
     now: Timestamp,
 ) -> Plan {
     let spec = valid.spec();
-    let calico = calico::plan(spec, observed, contests, now);
+    let calico = calico::plan(spec, observed, flaps, now);
     let inputs = inputs(spec, observed);
     let platform = platform::plan(spec, observed);
     let tigera = tigera::plan(spec, observed);
@@ -73,7 +73,7 @@ pub fn decide(
         spec,
         config,
         observed,
-        contests,
+        flaps,
         now,
         calico: &calico,
         tigera: &tigera,

@@ -171,8 +171,8 @@ fn host_local_addresses() {
 
     // No block is looked for; how many pods fit follows from the pod CIDR.
     cluster.roll_out();
-    cluster.observed.calico.blocks = wn_plan::observed::Filed::default();
-    cluster.observed.calico.affinities = wn_plan::observed::Filed::default();
+    cluster.observed.calico.blocks = wn_plan::observed::NodeIndex::default();
+    cluster.observed.calico.affinities = wn_plan::observed::NodeIndex::default();
     cluster.observed.nodes.get_mut("win-0").unwrap().max_pods = Some(300);
     let plan = cluster.plan();
     let status = cluster.status(&plan);

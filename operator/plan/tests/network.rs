@@ -7,7 +7,6 @@ mod common;
 use insta::{assert_snapshot, assert_yaml_snapshot};
 use rstest::rstest;
 use serde_json::{Value, json};
-use wn_api::calico::ConfigKind;
 use wn_api::component::Component;
 use wn_api::names::flannel::CONFIG_MAP;
 use wn_api::names::{eks, kube_proxy, network_agent, node_agent};
@@ -15,12 +14,11 @@ use wn_api::reasons::Reason;
 use wn_api::spec::NetworkType;
 use wn_plan::component::ownership::Ownership;
 use wn_plan::decide::Plan;
-use wn_plan::network::net_conf;
+use wn_plan::json_text;
 use wn_plan::observed::{LinuxNodeFacts, OwnKind, Source};
 
 use common::*;
 
-const FLANNEL: ConfigKind = ConfigKind::FlannelConfiguration;
 const IMAGE: &str = "networkAgent: {image: {repository: example/flannel, tag: v1}}";
 /// Who installs flannel as its README says.
 const KUBECTL: &str = "kubectl-client-side-apply";
@@ -595,11 +593,11 @@ fn observe_says_what_it_would_do() {
     "{\n\t\"Network\": \"10.0.0.0/8\",\n\t\"Backend\": {\n\t\t\"Type\": \"vxlan\",\n\t\t\"MTU\": 1400\n\t}, \"x\": [1, {\"Backend\": 2}]\n}"
 )]
 fn only_the_field_changes(#[case] text: &str) {
-    let set = net_conf::with(text, "Backend.VNI", Some(&json!(4096))).unwrap();
+    let set = json_text::with(text, "Backend.VNI", Some(&json!(4096)), "").unwrap();
     let mut expected: Value = serde_json::from_str(text).unwrap();
     expected["Backend"]["VNI"] = json!(4096);
     assert_eq!(serde_json::from_str::<Value>(&set).unwrap(), expected);
-    assert_eq!(net_conf::with(&set, "Backend.VNI", None).unwrap(), text);
+    assert_eq!(json_text::with(&set, "Backend.VNI", None, "").unwrap(), text);
 }
 
 impl Cluster {

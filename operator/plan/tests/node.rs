@@ -1187,8 +1187,8 @@ fn on_flannel() -> World {
         s.network = NetworkType::FlannelVxlan;
         s.components[Component::NetworkAgent] = std::mem::take(&mut s.components[Component::NodeAgent]);
     });
-    world.observed.calico.blocks = wn_plan::observed::Filed::default();
-    world.observed.calico.affinities = wn_plan::observed::Filed::default();
+    world.observed.calico.blocks = wn_plan::observed::NodeIndex::default();
+    world.observed.calico.affinities = wn_plan::observed::NodeIndex::default();
     let mut agent = world.observed.pods.remove(&key("NodeAgent")).unwrap();
     agent.component = Component::NetworkAgent;
     world.observed.pods.insert(key("NetworkAgent"), agent);

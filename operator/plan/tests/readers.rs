@@ -4,7 +4,7 @@ mod common;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use wn_plan::network::net_conf;
+use wn_plan::json_text;
 use wn_plan::quantity;
 use wn_plan::version::Version;
 
@@ -34,7 +34,7 @@ proptest! {
     /// What is changed of flannel's text is the one field; the rest is JSON as before.
     #[test]
     fn any_net_conf_is_edited_or_refused(text in text(r#"[{]("Backend" ?: ?[{]("VNI": ?[0-9]{0,5})?[}])?,? ?"a": ?[\[\]{}"a-z0-9]{0,9}[}]"#), vni in 0_u32..70_000) {
-        if let Some(edited) = net_conf::with(&text, "Backend.VNI", Some(&json!(vni))) {
+        if let Some(edited) = json_text::with(&text, "Backend.VNI", Some(&json!(vni)), "") {
             let mut before: Value = serde_json::from_str(&text).unwrap();
             let mut after: Value = serde_json::from_str(&edited).unwrap();
             prop_assert_eq!(&after["Backend"]["VNI"], &json!(vni));

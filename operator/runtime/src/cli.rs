@@ -1,12 +1,12 @@
-//! The command line; every flag has an environment variable.
+//! The command line.
 
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 use crate::commands::{acls, exit_code, lint};
+use crate::settings::{LogFormat, Settings};
 
 #[derive(Parser)]
 #[command(name = "windows-node-operator", version, about)]
@@ -33,37 +33,6 @@ enum Command {
         #[arg(long, default_value_t = 270)]
         timeout: u64,
     },
-}
-
-#[derive(Args, Clone, Debug)]
-pub struct Settings {
-    /// Namespace of the operator, where its DaemonSets go.
-    #[arg(long, env = "POD_NAMESPACE")]
-    pub namespace: String,
-    /// Address for /livez, /readyz and /metrics.
-    #[arg(long, env = "LISTEN", default_value = "0.0.0.0:8080")]
-    pub listen: SocketAddr,
-    /// What to log: a level, or a filter such as `info,wn_runtime=debug`.
-    #[arg(long, env = "LOG_LEVEL", default_value = "info")]
-    pub log_level: String,
-    /// How to log.
-    #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
-    pub log_format: LogFormat,
-    /// Name of this instance in Events and in the Lease; no two that run may share it. Default: the name of the host.
-    #[arg(long, env = "POD_NAME", default_value_t = host(), hide_default_value = true)]
-    pub pod_name: String,
-}
-
-/// The name of the host, which is that of the pod in one, and of the process, because several may run on one host.
-fn host() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    format!("{}-{}", host.trim(), std::process::id())
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum LogFormat {
-    Text,
-    Json,
 }
 
 pub fn main() -> anyhow::Result<ExitCode> {

@@ -6,15 +6,17 @@ use std::time::Instant;
 use jiff::Timestamp;
 use wn_api::spec::TaintMode;
 use wn_plan::applied::Applied;
-use wn_plan::calico::contest::Contests;
+use wn_plan::calico::flap_guard::FlapGuard;
 use wn_plan::decide::Plan;
+use wn_plan::news::{News, NodeNews};
 use wn_plan::node::{ClusterContext, Table};
 
+use crate::apis::Apis;
 use crate::events::Events;
 use crate::lease::Leadership;
 use crate::metrics::Metrics;
-use crate::nodes::{News, Writer};
-use crate::world::{Apis, World};
+use crate::nodes::writer::Writer;
+use crate::world::World;
 
 /// What every step may use.
 pub struct Context {
@@ -30,16 +32,16 @@ pub struct Context {
 /// What is remembered from pass to pass and lost with the process or the lease, which costs a repeated Event at most.
 #[derive(Default)]
 pub struct Memory {
-    pub contests: Contests,
-    /// Uid and generation of the CR the contests belong to.
+    pub flaps: FlapGuard,
+    /// Uid and generation of the CR that was reconciled last.
     pub version: (Option<String>, Option<i64>),
-    /// Refusals that were announced.
-    pub announced: Option<String>,
+    /// Uid of the config and the findings that were last published.
+    pub announced: Option<(Option<String>, Vec<News>)>,
     /// The last plan and what came of it; `None` while there is nothing to judge nodes by.
     pub outcome: Option<Outcome>,
     pub table: Table,
-    /// What happened to nodes since the status was last written.
-    pub news: News,
+    /// What changed of nodes since the status was last written.
+    pub news: NodeNews,
     /// When the status was last written.
     pub reported: Option<Instant>,
 }

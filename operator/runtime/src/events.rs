@@ -4,21 +4,24 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::events::v1::{Event, EventSeries};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, Resource, ResourceExt};
-use kube_runtime::events::{Event, EventType, Recorder, Reporter};
 use tracing::warn;
 use wn_api::WindowsNodeConfig;
 use wn_api::names::OPERATOR;
-use wn_api::reasons::events;
+use wn_plan::news::{self, News};
 use wn_plan::observed::Said;
 
 pub struct Events {
-    client: Client,
-    reporter: Reporter,
-    /// A recorder counts Events of one reason as repetitions of the first and drops their notes, so each
-    /// note has a recorder of its own; oldest first.
-    recorders: Mutex<VecDeque<(String, Recorder)>>,
+    /// Events on cluster-scoped objects are in namespace `default`.
+    api: Api<Event>,
+    instance: String,
+    /// The last Events, oldest first: an equal one is counted in its series.
+    published: Mutex<VecDeque<Event>>,
     budget: Mutex<Budget>,
 }
 
@@ -47,22 +50,21 @@ impl Budget {
     }
 }
 
-/// Notes remembered: one that was forgotten is written as a new Event, not as a repetition.
+/// Events remembered: one that was forgotten is created anew.
 const REMEMBERED: usize = 32;
+
+/// A series ends when there was no equal Event for that long, as with the recorders of client-go.
+const SERIES: SignedDuration = SignedDuration::from_mins(6);
 
 /// The API server refuses longer notes.
 const LONGEST_NOTE: usize = 1000;
 
 impl Events {
     pub fn new(client: Client, instance: &str) -> Self {
-        let reporter = Reporter {
-            controller: OPERATOR.to_owned(),
-            instance: Some(instance.to_owned()),
-        };
         Self {
-            client,
-            reporter,
-            recorders: Mutex::default(),
+            api: Api::namespaced(client, "default"),
+            instance: instance.to_owned(),
+            published: Mutex::default(),
             budget: Mutex::new(Budget {
                 left: NODE_EVENTS,
                 since: Instant::now(),
@@ -70,35 +72,19 @@ impl Events {
         }
     }
 
-    fn recorder(&self, note: &str) -> Recorder {
-        let mut recorders = self.recorders.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, recorder)) = recorders.iter().find(|(known, _)| known == note) {
-            return recorder.clone();
-        }
-        if recorders.len() == REMEMBERED {
-            recorders.pop_front();
-        }
-        let recorder = Recorder::new(self.client.clone(), self.reporter.clone());
-        recorders.push_back((note.to_owned(), recorder.clone()));
-        recorder
-    }
-
-    pub async fn normal(&self, config: &WindowsNodeConfig, reason: &str, note: String) {
-        self.publish(&reference(config), EventType::Normal, reason, note)
-            .await;
-    }
-
-    pub async fn warning(&self, config: &WindowsNodeConfig, reason: &str, note: String) {
-        self.publish(&reference(config), EventType::Warning, reason, note)
-            .await;
-    }
-
-    /// What began on a Node, or that it is over. Coming up is no event.
-    pub async fn on_node(&self, node: &str, said: &Said) {
-        let (type_, reason) = match said.status.as_str() {
-            "True" => (EventType::Normal, events::NETWORK_READY),
-            _ => (EventType::Warning, said.reason.as_str()),
+    pub async fn publish(&self, config: &WindowsNodeConfig, news: News) {
+        let regarding = ObjectReference {
+            api_version: Some(WindowsNodeConfig::api_version(&()).into_owned()),
+            kind: Some(WindowsNodeConfig::kind(&()).into_owned()),
+            name: Some(config.name_any()),
+            uid: config.uid(),
+            ..ObjectReference::default()
         };
+        self.publish_on(regarding, news).await;
+    }
+
+    /// Publishes what a stored condition says of a Node, as far as the budget allows.
+    pub async fn publish_on_node(&self, node: &str, said: &Said) {
         let allowed = || self.budget.lock().unwrap_or_else(PoisonError::into_inner).spend();
         if allowed() {
             let regarding = ObjectReference {
@@ -109,35 +95,84 @@ impl Events {
                 uid: Some(node.to_owned()),
                 ..ObjectReference::default()
             };
-            self.publish(&regarding, type_, reason, said.message.clone())
-                .await;
+            self.publish_on(regarding, news::of_node(said)).await;
         }
     }
 
     /// An Event that cannot be written is logged: it must never stop the work it speaks of.
-    async fn publish(&self, regarding: &ObjectReference, type_: EventType, reason: &str, note: String) {
-        let on = regarding.name.as_deref().unwrap_or_default();
-        tracing::info!(on, reason, "{note}");
-        let recorder = self.recorder(&format!("{on} {note}"));
-        let event = Event {
-            type_,
-            reason: reason.to_owned(),
-            note: Some(note.chars().take(LONGEST_NOTE).collect()),
-            action: "Reconcile".to_owned(),
-            secondary: None,
+    async fn publish_on(&self, regarding: ObjectReference, news: News) {
+        let on = regarding.name.clone().unwrap_or_default();
+        tracing::info!(on, reason = %news.reason, "{}", news.note);
+        let now = Timestamp::now();
+        let event = self.continued(self.event(regarding, news, now), now);
+        let name = event.name_any();
+        let written = match event.series {
+            Some(_) => {
+                let params = PatchParams::default();
+                self.api.patch(&name, &params, &Patch::Merge(&event)).await
+            }
+            None => self.api.create(&PostParams::default(), &event).await,
         };
-        if let Err(error) = recorder.publish(&event, regarding).await {
-            warn!(reason, %error, "Event not written");
+        match written {
+            Ok(_) => self.remember(event),
+            Err(error) => warn!(reason = event.reason, %error, "Event not written"),
         }
+    }
+
+    fn event(&self, regarding: ObjectReference, news: News, now: Timestamp) -> Event {
+        let on = regarding.name.as_deref().unwrap_or_default();
+        Event {
+            action: Some("Reconcile".to_owned()),
+            event_time: Some(MicroTime(now)),
+            metadata: ObjectMeta {
+                name: Some(format!("{on}.{:x}", now.as_nanosecond())),
+                ..ObjectMeta::default()
+            },
+            note: Some(news.note.chars().take(LONGEST_NOTE).collect()),
+            reason: Some(news.reason.into_owned()),
+            regarding: Some(regarding),
+            reporting_controller: Some(OPERATOR.to_owned()),
+            reporting_instance: Some(self.instance.clone()),
+            type_: Some(if news.warning { "Warning" } else { "Normal" }.to_owned()),
+            ..Event::default()
+        }
+    }
+
+    /// The known Event that is equal but for its time, counted once more; or else the new one.
+    fn continued(&self, event: Event, now: Timestamp) -> Event {
+        let published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        let content = |e: &Event| {
+            (
+                e.regarding.clone(),
+                e.type_.clone(),
+                e.reason.clone(),
+                e.note.clone(),
+            )
+        };
+        let known = published.iter().find(|known| content(known) == content(&event));
+        match known.filter(|known| last_time(known).is_some_and(|last| now.duration_since(last) < SERIES)) {
+            Some(known) => Event {
+                series: Some(EventSeries {
+                    count: known.series.as_ref().map_or(1, |s| s.count) + 1,
+                    last_observed_time: MicroTime(now),
+                }),
+                ..known.clone()
+            },
+            None => event,
+        }
+    }
+
+    fn remember(&self, event: Event) {
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        published.retain(|known| known.metadata.name != event.metadata.name);
+        if published.len() == REMEMBERED {
+            published.pop_front();
+        }
+        published.push_back(event);
     }
 }
 
-fn reference(config: &WindowsNodeConfig) -> ObjectReference {
-    ObjectReference {
-        api_version: Some(WindowsNodeConfig::api_version(&()).into_owned()),
-        kind: Some(WindowsNodeConfig::kind(&()).into_owned()),
-        name: Some(config.name_any()),
-        uid: config.uid(),
-        ..ObjectReference::default()
-    }
+fn last_time(event: &Event) -> Option<Timestamp> {
+    let series = event.series.as_ref().map(|s| s.last_observed_time.0);
+    series.or_else(|| event.event_time.as_ref().map(|time| time.0))
 }

@@ -8,13 +8,15 @@ use kube::client::Body;
 use proptest::test_runner::{Config as ProptestConfig, FileFailurePersistence};
 use serde_json::{Value, json};
 use wn_api::calico::CalicoApi;
+use wn_plan::observed::Topic;
 
+use crate::apis::Apis;
 use crate::context::Context;
 use crate::events::Events;
 use crate::lease::Leadership;
 use crate::metrics::Metrics;
-use crate::nodes::Writer;
-use crate::world::{Apis, Topic, World};
+use crate::nodes::writer::Writer;
+use crate::world::World;
 
 /// A request that was made.
 #[derive(Clone, Debug)]

@@ -10,7 +10,6 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 use crate::metrics::{self, Metrics};
 use crate::world::World;
@@ -19,13 +18,11 @@ pub async fn serve(
     address: std::net::SocketAddr,
     world: Arc<World>,
     metrics: Arc<Metrics>,
-    stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}"))?;
     axum::serve(listener, router(world, metrics))
-        .with_graceful_shutdown(stop.cancelled_owned())
         .await
         .context("HTTP server failed")
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides what should be; a decision found here belongs into `wn-plan`.
 
+mod apis;
 mod apply;
 mod backoff;
 mod cli;
@@ -23,10 +24,13 @@ mod report;
 #[cfg(test)]
 mod requests;
 mod run;
+mod settings;
 mod status_writer;
 mod store;
 mod telemetry;
+mod topics;
 mod uninstall;
+mod watch;
 mod world;
 
 pub use cli::main;

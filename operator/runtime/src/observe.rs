@@ -3,11 +3,10 @@
 use jiff::Timestamp;
 use tracing::warn;
 use wn_api::names::SINGLETON;
-use wn_plan::observed::Config;
+use wn_plan::observed::{Config, Topic};
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 /// What is to be reconciled, if anything.
 pub struct Task {
@@ -40,8 +39,8 @@ pub async fn latest_config(context: &Context) -> Result<(), Error> {
     };
     let found = api.get_opt(SINGLETON).await;
     let found = found.map_err(|e| Error::new("WindowsNodeConfig default", e))?;
-    if let Some(value) = found.and_then(|f| serde_json::to_value(f).ok()) {
-        context.world.put(Topic::Config, &value);
+    if let Some(found) = found {
+        context.world.put(Topic::Config, &found);
     }
     Ok(())
 }

@@ -6,8 +6,9 @@ use wn_api::WindowsNodeConfig;
 use wn_plan::applied::Applied;
 use wn_plan::decide::{Plan, decide};
 use wn_plan::observed::Config;
+use wn_plan::status::Outcome;
 use wn_plan::unread;
-use wn_plan::validate::validate;
+use wn_plan::validate::{Violation, validate};
 
 use crate::apply;
 use crate::context::{Context, Next};
@@ -34,23 +35,26 @@ pub async fn reconcile(context: &Context) -> Result<Next, Error> {
         Config::Readable(config) => config,
         Config::Unreadable(unreadable) => {
             nodes::forget(context);
-            return report::unreadable(context, &unreadable, now).await;
+            let (config, message) = (&unreadable.config, unreadable.message.as_str());
+            return report::ended(context, config, Outcome::Unreadable { message }, now).await;
         }
     };
     if let Some(finding) = context.world.read(|observed| unread::essential(&observed.unread)) {
         nodes::forget(context);
-        return report::unread(context, &config, &finding, now).await;
+        return report::ended(context, &config, Outcome::Unread { finding: &finding }, now).await;
     }
     let plan = match plan(context, &config, now) {
         Ok(plan) => plan,
         Err(violations) => {
             nodes::forget(context);
-            return report::refused(context, &config, &violations, now).await;
+            let violations = &violations;
+            return report::ended(context, &config, Outcome::Refused { violations }, now).await;
         }
     };
     if plan.platform.is_refused() {
         nodes::forget(context);
-        return report::unsupported(context, &config, &plan, now).await;
+        let platform = &plan.platform;
+        return report::ended(context, &config, Outcome::Unsupported { platform }, now).await;
     }
     let applied = if plan.write {
         apply::apply(context, &config, &plan, now).await?
@@ -71,21 +75,17 @@ fn next(plan: &Plan, applied: &Applied) -> Next {
 }
 
 /// Validates and plans on one and the same picture of the cluster.
-fn plan(
-    context: &Context,
-    config: &WindowsNodeConfig,
-    now: Timestamp,
-) -> Result<Plan, Vec<wn_plan::validate::Violation>> {
+fn plan(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Result<Plan, Vec<Violation>> {
     context.remember(|memory| {
         // A config that was deleted and made again counts its generations from one again.
         let version = (config.metadata.uid.clone(), config.metadata.generation);
         if memory.version != version {
             memory.version = version;
-            memory.contests.reset();
+            memory.flaps.reset();
         }
         context.world.read(|observed| {
             let valid = validate(&config.spec, observed)?;
-            Ok(decide(valid, config, observed, &memory.contests, now))
+            Ok(decide(valid, config, observed, &memory.flaps, now))
         })
     })
 }

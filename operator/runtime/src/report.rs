@@ -4,17 +4,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
-use wn_api::calico::ConfigKind;
-use wn_api::reasons::{Reason, conditions, events};
 use wn_api::status::WindowsNodeConfigStatus;
-use wn_plan::advice;
 use wn_plan::applied::Applied;
 use wn_plan::decide::Plan;
-use wn_plan::finding::Finding;
+use wn_plan::news;
 use wn_plan::node::Entry;
-use wn_plan::observed::{Config, Unreadable};
-use wn_plan::status::{self, Settled, assemble, describe};
-use wn_plan::validate::Violation;
+use wn_plan::observed::Config;
+use wn_plan::status::{self, Settled, assemble};
 
 use crate::context::{Context, Next};
 use crate::error::Error;
@@ -87,180 +83,45 @@ fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Optio
     })
 }
 
-/// Events that go with a status.
+/// Publishes the Events that go with a status.
 async fn tell(context: &Context, config: &WindowsNodeConfig, status: &WindowsNodeConfigStatus) {
-    if let Some((told, bad)) = context.remember(|m| m.news.take()) {
-        if bad {
-            context.events.warning(config, events::NODES_CHANGED, told).await;
-        } else {
-            context.events.normal(config, events::NODES_CHANGED, told).await;
-        }
-    }
-    if let Some((found, grave)) = advisories(config, status) {
-        if grave {
-            context
-                .events
-                .warning(config, events::ADVISORIES_FOUND, found)
-                .await;
-        } else {
-            context
-                .events
-                .normal(config, events::ADVISORIES_FOUND, found)
-                .await;
-        }
-    }
-    let was = config.status.as_ref().and_then(ready);
-    let Some((was, is)) = was.zip(ready(status)).filter(|(was, is)| was.0 != is.0) else {
-        return;
-    };
-    let (_, reason, message) = is;
-    tracing::debug!(was = was.0, "readiness changed");
-    if is.0 == "True" {
-        context
-            .events
-            .normal(config, events::READY, message.to_owned())
-            .await;
-    } else {
-        let note = format!("{reason}: {message}");
-        context.events.warning(config, events::NOT_READY, note).await;
-    }
-}
-
-/// Limits the stored status does not speak of: a restart finds there what was told before.
-fn advisories(config: &WindowsNodeConfig, status: &WindowsNodeConfigStatus) -> Option<(String, bool)> {
-    let stored = config.status.as_ref().and_then(|s| s.advisories.as_ref());
-    advice::news(stored, status.advisories.as_ref()?)
-}
-
-fn ready(status: &WindowsNodeConfigStatus) -> Option<(&str, &str, &str)> {
-    let ready = status.conditions.iter().find(|c| c.type_ == conditions::READY)?;
-    Some((&ready.status, &ready.reason, &ready.message))
-}
-
-/// Events that go with what was written to the cluster.
-pub async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan, applied: &Applied) {
-    for write in &applied.calico {
-        let (drifted, first): (Vec<_>, Vec<_>) = write.changes.iter().partition(|c| c.drifted_by.is_some());
-        let repaired = drifted.iter().map(|c| {
-            format!(
-                "{}: it was changed by {}",
-                describe(c),
-                c.drifted_by.as_deref().unwrap_or_default()
-            )
-        });
-        let repaired = repaired.collect::<Vec<_>>().join("; ");
-        let patched = first.into_iter().map(describe).collect::<Vec<_>>().join("; ");
-        let first = match write.kind {
-            ConfigKind::FlannelConfiguration => events::NETWORK_PATCHED,
-            _ => events::CALICO_PATCHED,
-        };
-        for (reason, note) in [(events::DRIFT_REPAIRED, repaired), (first, patched)] {
-            if !note.is_empty() {
-                context.events.normal(config, reason, note).await;
-            }
-        }
-    }
-    for object in plan
-        .objects
-        .iter()
-        .filter(|o| o.drift && applied.objects.contains(&o.object))
+    let nodes = context.remember(|m| m.news.take());
+    for news in nodes
+        .into_iter()
+        .chain(news::of_status(config.status.as_ref(), status))
     {
-        let note = format!(
-            "{:?} {}/{} was changed or deleted, and is put right",
-            object.object.kind, object.object.namespace, object.object.name
-        );
-        context.events.normal(config, events::DRIFT_REPAIRED, note).await;
+        context.events.publish(config, news).await;
     }
-    let findings: Vec<_> = plan
-        .calico
-        .findings
-        .iter()
-        .chain(&plan.network)
-        .filter_map(|f| Some((finding_event(f.reason)?, &f.message)))
-        .collect();
+}
+
+/// Publishes the Events that go with what was written to the cluster.
+pub async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan, applied: &Applied) {
+    for news in news::of_writes(plan, applied) {
+        context.events.publish(config, news).await;
+    }
+    let findings = news::of_findings(plan);
     // A config made anew, and a finding that went and came again, are news.
-    let digest = (!findings.is_empty()).then(|| format!("{:?} {findings:?}", config.metadata.uid));
-    if plan.write && context.remember(|m| std::mem::replace(&mut m.announced, digest.clone())) != digest {
-        for (reason, message) in findings {
-            context.events.warning(config, reason, message.clone()).await;
+    let announced = (!findings.is_empty()).then(|| (config.metadata.uid.clone(), findings.clone()));
+    if plan.write && context.remember(|m| std::mem::replace(&mut m.announced, announced.clone())) != announced
+    {
+        for news in findings {
+            context.events.publish(config, news).await;
         }
     }
 }
 
-/// Findings that begin at a moment a person wants to know of.
-const fn finding_event(reason: Reason) -> Option<&'static str> {
-    match reason {
-        Reason::FieldConflict => Some(events::FIELD_CONFLICT),
-        Reason::Contested => Some(events::CONTESTED),
-        _ => None,
-    }
-}
-
-pub async fn refused(
+/// Reports a pass that ended before there was a plan to apply. An Event goes with a status that changed.
+pub async fn ended(
     context: &Context,
     config: &WindowsNodeConfig,
-    violations: &[Violation],
+    outcome: status::Outcome<'_>,
     now: Timestamp,
 ) -> Result<Next, Error> {
-    let status = assemble(config, status::Outcome::Refused { violations }, now);
-    if write(context, config, &status).await? {
-        let note = violations
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("; ");
-        context.events.warning(config, events::INVALID_SPEC, note).await;
-    }
-    Ok(Next::Wait)
-}
-
-/// What decisions need cannot be read: nothing is written but that.
-pub async fn unread(
-    context: &Context,
-    config: &WindowsNodeConfig,
-    finding: &Finding,
-    now: Timestamp,
-) -> Result<Next, Error> {
-    let status = assemble(config, status::Outcome::Unread { finding }, now);
-    if write(context, config, &status).await? {
-        let note = format!("{}: {}", finding.reason.as_str(), finding.message);
-        context.events.warning(config, events::NOT_READY, note).await;
-    }
-    Ok(Next::Wait)
-}
-
-pub async fn unsupported(
-    context: &Context,
-    config: &WindowsNodeConfig,
-    plan: &Plan,
-    now: Timestamp,
-) -> Result<Next, Error> {
-    let platform = &plan.platform;
-    let status = assemble(config, status::Outcome::Unsupported { platform }, now);
-    if write(context, config, &status).await? {
-        let notes: Vec<_> = plan
-            .platform
-            .findings
-            .iter()
-            .map(|f| f.message.as_str())
-            .collect();
-        context
-            .events
-            .warning(config, events::PLATFORM_UNSUPPORTED, notes.join("; "))
-            .await;
-    }
-    Ok(Next::Wait)
-}
-
-/// An object that does not fit our types: what was said of it stands, and what is to be given back is kept.
-pub async fn unreadable(context: &Context, found: &Unreadable, now: Timestamp) -> Result<Next, Error> {
-    let (config, message) = (&found.config, found.message.as_str());
-    let status = assemble(config, status::Outcome::Unreadable { message }, now);
-    if write(context, config, &status).await? {
-        context
-            .events
-            .warning(config, events::INVALID_SPEC, message.to_owned())
-            .await;
+    let status = assemble(config, outcome, now);
+    if write(context, config, &status).await?
+        && let Some(news) = news::of_outcome(outcome)
+    {
+        context.events.publish(config, news).await;
     }
     Ok(Next::Wait)
 }

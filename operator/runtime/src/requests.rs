@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::{FINALIZER, managers};
 use wn_plan::node::Marks;
+use wn_plan::observed::Topic;
 
 use crate::context::{Context, Next};
 use crate::fake::{self, Call, Calls, config};
-use crate::nodes::Writer;
+use crate::nodes::writer::Writer;
 use crate::reconcile::reconcile;
 use crate::report::report;
 use crate::uninstall::uninstall;
-use crate::world::Topic;
 
 const CONFIG: &str = "/windowsnodeconfigs/default";
 const STATUS: &str = "/windowsnodeconfigs/default/status";
@@ -28,7 +28,7 @@ fn vxlan() -> Value {
 /// Calico as `calico.yaml` leaves it, as far as IPAM goes.
 fn calico(context: &Context) {
     context.see(
-        Topic::Definition(0),
+        Topic::Definition("felixconfigurations.crd.projectcalico.org"),
         &json!({"metadata": {"name": "felixconfigurations.crd.projectcalico.org"}}),
     );
     let ipam = json!({
@@ -118,7 +118,7 @@ async fn no_status_overwrites_originals() {
     }
 }
 
-/// The user's newer wish is not answered by what came of an older one.
+/// The user's newer spec is not answered by what came of an older one.
 #[tokio::test]
 async fn a_generation_is_observed_when_its_plan_was_made() {
     let (context, calls) = fake::context(store);
@@ -454,9 +454,9 @@ async fn an_unreadable_config_keeps_its_originals() {
     );
 }
 
-/// A mark that the API server refuses while all marks are taken back must not be tried again afterwards.
+/// A mark that the API server refuses while all updates are cancelled must not be tried again afterwards.
 #[tokio::test]
-async fn a_wish_that_was_taken_back_is_not_tried_again() {
+async fn an_update_that_was_cancelled_is_not_tried_again() {
     let (context, calls) = fake::context(|_| (500, json!({})));
     let Context {
         world,
@@ -471,7 +471,7 @@ async fn a_wish_that_was_taken_back_is_not_tried_again() {
         taint: Some(true),
         ..Marks::default()
     };
-    writer.want("win-0", taint);
+    writer.update("win-0", taint);
     while tried.all().is_empty() {
         tokio::task::yield_now().await;
     }

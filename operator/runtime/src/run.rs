@@ -7,20 +7,21 @@ use anyhow::Context as _;
 use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch::Receiver;
-use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use crate::apis::Apis;
 use crate::backoff::Retry;
-use crate::cli::Settings;
 use crate::context::{Context, Memory, Next};
 use crate::error::Error;
 use crate::events::Events;
 use crate::lease::{Candidate, Leadership};
 use crate::metrics::{Metrics, Pass};
-use crate::nodes::{self, Writer};
+use crate::nodes::{self, writer::Writer};
 use crate::reconcile::reconcile;
 use crate::report::report;
-use crate::world::{Apis, Watches, World, verify};
+use crate::settings::Settings;
+use crate::watch::{Watches, verify};
+use crate::world::World;
 use crate::{http, observe};
 
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
@@ -31,13 +32,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
         .await
         .context("no way to the API server: no KUBECONFIG, and not in a cluster")?;
     let world = Arc::new(World::new(&settings.namespace));
-    let stop = CancellationToken::new();
-    let server = tokio::spawn(http::serve(
-        settings.listen,
-        world.clone(),
-        metrics.clone(),
-        stop.clone(),
-    ));
+    let server = tokio::spawn(http::serve(settings.listen, world.clone(), metrics.clone()));
     let events = Arc::new(Events::new(client.clone(), &settings.pod_name));
     let writer = Arc::new(Writer::new());
     let marking = tokio::spawn(writer.clone().run(
@@ -93,7 +88,6 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     if at_rest {
         candidate.release().await;
     }
-    stop.cancel();
     Ok(())
 }
 

@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use wn_api::WindowsNodeConfig;
 use wn_api::names::{self, managers};
 use wn_api::status::{Original, WindowsNodeConfigStatus};
-use wn_plan::observed::{self, Config};
+use wn_plan::observed::{self, Config, Topic};
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 /// Writes the status if it differs from the stored one; says whether it did.
 pub async fn write(
@@ -74,8 +73,6 @@ async fn apply(
         .await;
     let stored = stored.map_err(|e| Error::new("status of WindowsNodeConfig default", e))?;
     context.metrics.status_written();
-    if let Ok(value) = serde_json::to_value(&stored) {
-        context.world.put(Topic::Config, &value);
-    }
+    context.world.put(Topic::Config, &stored);
     Ok(())
 }

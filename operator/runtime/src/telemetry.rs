@@ -3,7 +3,7 @@
 use anyhow::Context;
 use tracing_subscriber::EnvFilter;
 
-use crate::cli::LogFormat;
+use crate::settings::LogFormat;
 
 pub fn init(level: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(level)

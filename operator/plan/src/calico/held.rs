@@ -38,5 +38,5 @@ pub fn api_of(kind: ConfigKind, observed: &Observed) -> Option<CalicoApi> {
 }
 
 pub fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a CalicoObject> {
-    observed.calico.objects.get(&(id.kind, id.name.clone()))
+    observed.object(id.kind, &id.name)
 }

@@ -86,8 +86,7 @@ pub fn restoring(originals: &[Original], observed: &Observed) -> Option<String> 
 
 /// Pools whose pods lose their traffic when the original is given back.
 fn interrupted(original: &Original, observed: &Observed) -> Vec<String> {
-    let key = (original.kind, original.name.clone());
-    let Some(object) = observed.calico.objects.get(&key) else {
+    let Some(object) = observed.object(original.kind, &original.name) else {
         return Vec::new();
     };
     let (field, previous) = (original.field.as_str(), original.previous.as_ref());

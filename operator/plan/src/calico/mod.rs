@@ -4,12 +4,13 @@
 //! Invariant: no write without an entry in `originals` that was stored before it.
 
 pub mod api;
-pub mod contest;
 pub mod datastore;
 mod desired;
+pub mod flap_guard;
 pub mod held;
 mod hold;
 mod installation;
+mod judged;
 pub mod originals;
 mod ownership;
 pub mod pools;
@@ -31,7 +32,7 @@ use crate::field::{Change, FieldId};
 use crate::finding::Finding;
 use crate::network::{self, NetworkProfile};
 use crate::observed::Observed;
-use contest::Contests;
+use flap_guard::FlapGuard;
 
 /// A write to one Calico object.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,13 +95,13 @@ pub struct CalicoPlan {
 pub fn plan(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
-    contests: &Contests,
+    flaps: &FlapGuard,
     now: Timestamp,
 ) -> CalicoPlan {
     let held = held::held(observed);
     let profile = network::of(spec.network.type_);
     if profile.calico.backend().is_none() {
-        return beside(profile, spec, observed, contests, held, now);
+        return beside(profile, spec, observed, flaps, held, now);
     }
     if let Some(finding) = datastore::finding(&spec.calico.datastore, observed) {
         let form = datastore::of_another(&spec.calico.datastore, observed);
@@ -121,7 +122,7 @@ pub fn plan(
         let (reason, message) = describe(&pause);
         return blocked(Some(form), held, reason, message);
     }
-    let judged = ownership::judge(spec, observed, &held, contests, now);
+    let judged = ownership::judge(spec, observed, &held, flaps, now);
     let list = originals::next(&held, &judged, spec, observed);
     CalicoPlan {
         form: Some(form),
@@ -148,15 +149,15 @@ fn beside(
     profile: &NetworkProfile,
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
-    contests: &Contests,
+    flaps: &FlapGuard,
     held: Vec<Original>,
     now: Timestamp,
 ) -> CalicoPlan {
     let form = api::form(&observed.calico);
     let fields = profile.checks.settings(observed);
     let (judged, of_network) = match network::flannel::held(spec, observed, &fields) {
-        Some(finding) => (ownership::Judged::default(), vec![finding]),
-        None => ownership::judge_fields(fields, spec, observed, &held, contests, now),
+        Some(finding) => (judged::Judged::default(), vec![finding]),
+        None => ownership::judge_fields(fields, spec, observed, &held, flaps, now),
     };
     let list = originals::next(&held, &judged, spec, observed);
     let mut findings = judged.findings.clone();

@@ -10,7 +10,7 @@ use wn_api::status::Original;
 
 use super::api;
 use super::held::{api_of, object};
-use super::ownership::Judged;
+use super::judged::Judged;
 use crate::field::FieldId;
 use crate::finding::Finding;
 use crate::observed::{CalicoObject, Observed};

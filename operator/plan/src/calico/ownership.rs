@@ -1,4 +1,4 @@
-//! Which fields may be written: the spec's policies, other managers' claims, contests, pools in use.
+//! Which fields may be written: the spec's policies, other managers' claims, fields that flap, pools in use.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -8,12 +8,12 @@ use wn_api::reasons::Reason;
 use wn_api::spec::{Conflicts, Ipam, Policy, WhenInUse, WhenPoolsTooSmall, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
-use super::contest::Contests;
 use super::desired;
+use super::flap_guard::FlapGuard;
 use super::hold;
+use super::judged::{Judged, Wanted};
 use super::pools;
 use super::room;
-use crate::field::FieldId;
 use crate::field::{Desired, is_met, plain, shown, who};
 use crate::finding::{Finding, names_of};
 use crate::network;
@@ -21,30 +21,11 @@ use crate::network::role::{Backend, CalicoRole};
 use crate::observed::{CalicoObject, FieldOwner, Observed};
 use crate::tigera;
 
-/// A field that differs and may be written.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    pub desired: Desired,
-    pub differs: bool,
-    pub drifted_by: Option<String>,
-}
-
-/// The outcome for all fields.
-#[derive(Debug, Default)]
-pub struct Judged {
-    pub wanted: Vec<Wanted>,
-    pub findings: Vec<Finding>,
-    pub given_up: Vec<FieldId>,
-    pub revisit: Option<Timestamp>,
-    /// Fields to give back although nothing else is wanted of their object.
-    pub released: Vec<FieldId>,
-}
-
 pub(super) struct Judge<'a> {
     pub(super) spec: &'a WindowsNodeConfigSpec,
     pub(super) observed: &'a Observed,
     originals: &'a [Original],
-    contests: &'a Contests,
+    flaps: &'a FlapGuard,
     now: Timestamp,
     pub(super) judged: Judged,
 }
@@ -53,14 +34,14 @@ pub fn judge(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
     originals: &[Original],
-    contests: &Contests,
+    flaps: &FlapGuard,
     now: Timestamp,
 ) -> Judged {
     let mut judge = Judge {
         spec,
         observed,
         originals,
-        contests,
+        flaps,
         now,
         judged: Judged::default(),
     };
@@ -90,14 +71,14 @@ pub fn judge_fields(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
     originals: &[Original],
-    contests: &Contests,
+    flaps: &FlapGuard,
     now: Timestamp,
 ) -> (Judged, Vec<Finding>) {
     let mut judge = Judge {
         spec,
         observed,
         originals,
-        contests,
+        flaps,
         now,
         judged: Judged::default(),
     };
@@ -113,11 +94,7 @@ impl Judge<'_> {
         let (fields, policy) = (desired::ipam(), self.spec.calico.strict_affinity);
         let hold =
             policy == Policy::Enforce && self.spec.calico.when_pools_too_small == WhenPoolsTooSmall::Hold;
-        let stored = self
-            .observed
-            .calico
-            .objects
-            .get(&(ConfigKind::IpamConfiguration, DEFAULT.to_owned()));
+        let stored = self.observed.object(ConfigKind::IpamConfiguration, DEFAULT);
         let new = |d: &Desired| !is_met(d, stored.and_then(|o| o.spec.get(&d.id.field))) && !self.holds(d);
         let short = (hold && fields.iter().any(new))
             .then(|| room::too_small(self.observed))
@@ -216,11 +193,7 @@ impl Judge<'_> {
     }
 
     fn field(&mut self, desired: Desired, policy: Policy) -> Result<Wanted, ()> {
-        let object = self
-            .observed
-            .calico
-            .objects
-            .get(&(desired.id.kind, desired.id.name.clone()));
+        let object = self.observed.object(desired.id.kind, &desired.id.name);
         let current = object.and_then(|o| o.spec.get(&desired.id.field)).cloned();
         if is_met(&desired, current.as_ref()) {
             return Ok(Wanted {
@@ -246,7 +219,7 @@ impl Judge<'_> {
             return self.refuse(Reason::FieldConflict, conflict(&desired, current.as_ref(), owner));
         }
         if drifted_by.is_some()
-            && let Some(until) = self.contests.resting_until(&desired.id, self.now)
+            && let Some(until) = self.flaps.resting_until(&desired.id, self.now)
         {
             self.judged.given_up.push(desired.id.clone());
             self.judged.revisit = Some(self.judged.revisit.map_or(until, |at| at.min(until)));

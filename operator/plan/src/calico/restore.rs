@@ -69,7 +69,7 @@ pub fn restoration(all: &[Original], observed: &Observed) -> Restoration {
                 .iter()
                 .filter(|o| o.kind == kind && o.name == name)
                 .collect();
-            if let Some(object) = observed.calico.objects.get(&(kind, name.to_owned())) {
+            if let Some(object) = observed.object(kind, name) {
                 restore_object(kind, name, &fields, object, &mut restoration);
             }
         }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::status::Original;
 
-use super::ownership::{Judged, Wanted};
+use super::judged::{Judged, Wanted};
 use super::{Action, Write, originals};
 use crate::field::Change;
 use crate::observed::{CalicoObject, Observed};
@@ -36,7 +36,7 @@ fn write(
 ) -> Option<Write> {
     let of_object = |w: &&Wanted| w.desired.id.kind == kind && w.desired.id.name == name;
     let wanted: Vec<_> = judged.wanted.iter().filter(of_object).collect();
-    let object = observed.calico.objects.get(&(kind, name.to_owned()));
+    let object = observed.object(kind, name);
     // An apply of less than we hold would remove the rest: the field is given back by itself, the rest follows.
     if let Some(write) = object.and_then(|o| release(kind, name, judged, o, held)) {
         return Some(write);

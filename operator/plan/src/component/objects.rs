@@ -62,7 +62,7 @@ pub fn changes(
 /// networking on the nodes. One that is missing is made in any case, as nothing runs without it.
 fn resting_until(write: &ObjectWrite, basis: &Basis) -> Option<Timestamp> {
     let changed = write.drift && basis.observed.ours.contains_key(&write.object);
-    let until = basis.contests.resting_until(&write.object, basis.now);
+    let until = basis.flaps.resting_until(&write.object, basis.now);
     until.filter(|_| changed)
 }
 

@@ -8,7 +8,7 @@ use wn_api::spec::WindowsNodeConfigSpec;
 
 use super::ownership::Ownership;
 use crate::calico::CalicoPlan;
-use crate::calico::contest::Contests;
+use crate::calico::flap_guard::FlapGuard;
 use crate::finding::Finding;
 use crate::inputs::Inputs;
 use crate::observed::{Observed, OwnObject};
@@ -23,7 +23,7 @@ pub struct Basis<'a> {
     pub spec: &'a WindowsNodeConfigSpec,
     pub config: &'a WindowsNodeConfig,
     pub observed: &'a Observed,
-    pub contests: &'a Contests,
+    pub flaps: &'a FlapGuard,
     pub now: Timestamp,
     pub calico: &'a CalicoPlan,
     pub tigera: &'a TigeraPlan,

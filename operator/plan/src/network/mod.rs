@@ -4,7 +4,6 @@
 mod calico;
 mod cloud;
 pub mod flannel;
-pub mod net_conf;
 mod profile;
 mod reach;
 pub mod role;

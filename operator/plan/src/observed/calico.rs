@@ -6,6 +6,7 @@ use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::calico::{CalicoApi, ConfigKind};
+use wn_api::names::flannel::NET_CONF_KEY;
 use wn_api::names::{self, labels, managers};
 
 use super::{items, text, tigera, time};
@@ -25,7 +26,7 @@ impl FieldOwner {
     }
 }
 
-/// An IPAM configuration, IP pool, Felix configuration or Installation.
+/// An object whose fields are set: of the kinds of `ConfigKind`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalicoObject {
     /// The fields below `spec` that are set or read, as stored; a dot leads into an object.
@@ -61,10 +62,8 @@ pub struct NatChange {
 const ETCD_CLIENT: &str = "an etcd client";
 
 impl CalicoObject {
+    /// Of an object with a `spec`; flannel's configuration has none, see `flannel::read`.
     pub fn read(kind: ConfigKind, object: &Value) -> Self {
-        if kind == ConfigKind::FlannelConfiguration {
-            return super::flannel::read(object);
-        }
         let fields = fields_read(kind);
         let entries: Vec<_> = items(object, "/metadata/managedFields").collect();
         let foreign = || entries.iter().filter(|e| !managers::is_ours(text(e, "/manager")));
@@ -168,7 +167,7 @@ impl CalicoObject {
 
     /// Is the field part of a list or a text that has one owner as a whole, who may have changed another part of it?
     pub fn is_part(&self, field: &str) -> bool {
-        field.contains('[') || self.spec.contains_key(super::flannel::TEXT)
+        field.contains('[') || self.spec.contains_key(NET_CONF_KEY)
     }
 
     pub fn text(&self, field: &str) -> &str {

@@ -4,11 +4,30 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{items, text};
+use super::{Source, items, text};
 
 /// The strings of a source object: ConfigMap data, or the few fields of a Service, EndpointSlice or
 /// ServiceCIDR that are read, under their field names.
 pub type SourceFacts = BTreeMap<String, String>;
+
+/// What is read of the object of a source.
+pub fn read(source: Source, object: &Value) -> SourceFacts {
+    match source {
+        Source::ServicesEndpoint
+        | Source::KubeProxyConfig
+        | Source::KubeadmConfig
+        | Source::ClusterInfo
+        | Source::AmazonVpcCni => config_map(object),
+        Source::CalicoConfig => calico_config(object),
+        Source::KubeletConfig => config_map_key(object, "kubelet"),
+        Source::CoreDns => config_map_key(object, "Corefile"),
+        Source::KubernetesEndpoints => endpoint_slice(object),
+        Source::KubernetesService | Source::KubeDns | Source::OpenShiftDns | Source::Rke2Dns => {
+            service(object)
+        }
+        Source::ServiceCidr => service_cidr(object),
+    }
+}
 
 /// `data` of a ConfigMap.
 pub fn config_map(object: &Value) -> SourceFacts {

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::filed::OnNode;
+use super::node_index::OnNode;
 use super::{first_line, items, text, time};
 
 /// What the kubelet could not do, and when it last tried.

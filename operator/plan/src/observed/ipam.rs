@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::calico::WINDOWS_RESERVED_HANDLE;
 
-use super::filed::OnNode;
+use super::node_index::OnNode;
 use super::reservations::{self, Reservations};
 use super::{flag, items, parse_time, text};
 

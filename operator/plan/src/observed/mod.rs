@@ -5,21 +5,24 @@
 
 mod bgp;
 mod calico;
+mod changes;
 pub mod cluster;
 mod config;
 pub mod endpoints;
 pub mod etcd;
 pub mod failures;
-mod filed;
 pub mod flannel;
 mod ipam;
 mod labels;
 mod linux;
+mod node_index;
 mod nodes;
+mod own;
 mod proxy_args;
 pub mod reservations;
 mod spread;
 pub mod tigera;
+pub mod topic;
 mod typha;
 mod workloads;
 
@@ -30,26 +33,30 @@ use ipnet::Ipv4Net;
 use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
-use wn_api::calico::{CalicoApi, ConfigKind};
+use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
 use wn_api::component::Component;
+use wn_api::names::flannel::CONFIG_MAP;
 use wn_api::status::Original;
 
 pub use bgp::{BgpFacts, BgpPeer};
 pub use calico::{
     API_GROUP, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange, api_group,
 };
+pub use changes::{Changes, Fact};
 pub use cluster::SourceFacts;
 pub use config::{Config, Unreadable};
 pub use etcd::{Announced, EtcdFacts, EtcdTrouble};
 pub use failures::SandboxFailure;
-pub use filed::{Filed, OnNode};
 pub use ipam::{AffinityFacts, BlockFacts};
 pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
+pub use node_index::{NodeIndex, OnNode};
 pub use nodes::{Misplaced, NetworkMade, NodeFacts, Said, WindowsBuild};
+pub use own::{OwnKind, OwnObject};
 pub use reservations::Reservations;
 pub use spread::anywhere;
 pub use tigera::{InstallationFacts, TigeraStatusFacts};
+pub use topic::Topic;
 pub use typha::TyphaFacts;
 pub use workloads::{DaemonSetFacts, PodFacts, Trouble, linux_agent};
 
@@ -71,9 +78,9 @@ pub struct Observed {
     /// Windows nodes.
     pub nodes: BTreeMap<String, NodeFacts>,
     pub linux: BTreeMap<String, LinuxNodeFacts>,
-    pub pods: Filed<PodFacts>,
+    pub pods: NodeIndex<PodFacts>,
     /// Pods whose sandbox could not be made on Windows nodes of late.
-    pub failures: Filed<SandboxFailure>,
+    pub failures: NodeIndex<SandboxFailure>,
     /// Events that say so of a pod that was not looked at yet. Nothing is decided on them.
     pub claims: BTreeMap<Key, SandboxFailure>,
     pub daemon_sets: BTreeMap<Key, DaemonSetFacts>,
@@ -83,28 +90,18 @@ pub struct Observed {
     pub ours: BTreeMap<OwnObject, Value>,
     /// Objects inputs are read from.
     pub sources: BTreeMap<Source, SourceFacts>,
+    /// `Installation` `default` of tigera/operator: what is only read.
     pub installation: Option<InstallationFacts>,
+    /// The same object: the fields that are set, and their owners.
+    pub installation_object: Option<CalicoObject>,
+    /// flannel's configuration, ConfigMap `kube-flannel/kube-flannel-cfg`.
+    pub flannel: Option<CalicoObject>,
     /// TigeraStatuses `calico` and `calico-windows`, by name.
     pub tigera_statuses: BTreeMap<String, TigeraStatusFacts>,
     pub calico: CalicoFacts,
     pub bgp: BgpFacts,
     /// Deployments `calico-typha`, by namespace.
     pub typha: BTreeMap<String, TyphaFacts>,
-}
-
-/// Kind and key of an object the operator owns.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum OwnKind {
-    ConfigMap,
-    DaemonSet,
-}
-
-/// An object the operator owns.
-#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct OwnObject {
-    pub kind: OwnKind,
-    pub namespace: String,
-    pub name: String,
 }
 
 /// Objects that tell what Windows nodes need to know, best first where several tell the same.
@@ -140,14 +137,34 @@ pub enum Source {
     CoreDns,
 }
 
+impl Source {
+    pub const ALL: [Self; 14] = [
+        Self::ServicesEndpoint,
+        Self::KubeProxyConfig,
+        Self::KubeadmConfig,
+        Self::ClusterInfo,
+        Self::KubernetesEndpoints,
+        Self::KubernetesService,
+        Self::ServiceCidr,
+        Self::KubeDns,
+        Self::OpenShiftDns,
+        Self::Rke2Dns,
+        Self::CalicoConfig,
+        Self::AmazonVpcCni,
+        Self::KubeletConfig,
+        Self::CoreDns,
+    ];
+}
+
 /// Calico as found.
 #[derive(Clone, Debug, Default)]
 pub struct CalicoFacts {
     /// Names of the CustomResourceDefinitions that tell which form of the API is served.
     pub definitions: BTreeSet<String>,
+    /// Objects of the kinds of `ConfigKind::OF_CALICO`.
     pub objects: BTreeMap<(ConfigKind, String), CalicoObject>,
-    pub blocks: Filed<BlockFacts>,
-    pub affinities: Filed<AffinityFacts>,
+    pub blocks: NodeIndex<BlockFacts>,
+    pub affinities: NodeIndex<AffinityFacts>,
     pub cluster_information: Option<ClusterInformation>,
     /// DaemonSets of Calico's agent on Linux nodes, and the release of each.
     pub linux_agents: BTreeMap<Key, Version>,
@@ -190,7 +207,18 @@ impl CalicoFacts {
 }
 
 impl Observed {
-    /// What is to be given back, as stored.
+    /// An object whose fields are set, wherever it is kept.
+    pub fn object(&self, kind: ConfigKind, name: &str) -> Option<&CalicoObject> {
+        match kind {
+            ConfigKind::IpamConfiguration | ConfigKind::IpPool | ConfigKind::FelixConfiguration => {
+                self.calico.objects.get(&(kind, name.to_owned()))
+            }
+            ConfigKind::Installation => self.installation_object.as_ref().filter(|_| name == DEFAULT),
+            ConfigKind::FlannelConfiguration => self.flannel.as_ref().filter(|_| name == CONFIG_MAP),
+        }
+    }
+
+    /// The original values to restore on deletion, as stored.
     pub fn originals(&self) -> Vec<Original> {
         let config = self.config.as_ref().map(Config::object);
         config.map_or(&[][..], originals).to_vec()
@@ -224,7 +252,7 @@ impl Observed {
     }
 }
 
-/// What is to be given back of a `WindowsNodeConfig`, as stored.
+/// The original values that a `WindowsNodeConfig` stores for its deletion.
 pub fn originals(config: &WindowsNodeConfig) -> &[Original] {
     let calico = config.status.as_ref().and_then(|s| s.calico.as_ref());
     calico.map_or(&[], |c| &c.originals)

@@ -5,7 +5,7 @@ use serde_json::Value;
 use wn_api::component::Component;
 use wn_api::names::{OPERATOR, labels, node_agent};
 
-use super::filed::OnNode;
+use super::node_index::OnNode;
 use super::proxy_args;
 use super::{first_line, items, number, text, time};
 use crate::version::Version;

@@ -30,8 +30,7 @@ pub enum AgentOwner {
 
 /// `Installation` `default`, as an object whose fields are set.
 pub fn installation_object(observed: &Observed) -> Option<&CalicoObject> {
-    let key = (ConfigKind::Installation, DEFAULT.to_owned());
-    observed.calico.objects.get(&key)
+    observed.object(ConfigKind::Installation, DEFAULT)
 }
 
 pub fn agent_owner(spec: &WindowsNodeConfigSpec, observed: &Observed) -> AgentOwner {

@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names;
+use wn_api::names::flannel::CONFIG_MAP;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 use wn_api::status::Original;
-use wn_plan::calico::contest::Contests;
+use wn_plan::calico::flap_guard::FlapGuard;
 use wn_plan::observed::{
     BlockFacts, ClusterInformation, Config, DaemonSetFacts, EtcdFacts, InstallationFacts, LinuxNodeFacts,
     NodeFacts, Observed, Source, cluster as sources,
@@ -20,6 +21,7 @@ pub const IPAM: ConfigKind = ConfigKind::IpamConfiguration;
 pub const POOL: ConfigKind = ConfigKind::IpPool;
 pub const FELIX: ConfigKind = ConfigKind::FelixConfiguration;
 pub const INSTALLATION: ConfigKind = ConfigKind::Installation;
+pub const FLANNEL: ConfigKind = ConfigKind::FlannelConfiguration;
 pub const PERSON: &str = "kubectl-edit";
 pub const ETCD: &str = "calico: {datastore: {type: Etcd, etcd: {endpoints: ['https://10.0.0.10:2379'], \
                         secretRef: {name: calico-etcd-secrets}}}}";
@@ -32,7 +34,7 @@ pub const CALICO: &str = "Go-http-client";
 pub struct Cluster {
     pub store: Store,
     pub observed: Observed,
-    pub contests: Contests,
+    pub contests: FlapGuard,
     pub table: wn_plan::node::Table,
     pub now: Timestamp,
 }
@@ -89,7 +91,8 @@ impl std::fmt::Debug for Cluster {
         write!(
             f,
             "{spec}\n{:#?}\n{:?}",
-            self.observed.calico.objects, self.observed.calico.blocks
+            self.store.facts(),
+            self.observed.calico.blocks
         )
     }
 }
@@ -130,7 +133,7 @@ impl Cluster {
         Self {
             store: Store::default(),
             observed,
-            contests: Contests::default(),
+            contests: FlapGuard::default(),
             table: wn_plan::node::Table::default(),
             now: at(0),
         }
@@ -256,7 +259,10 @@ impl Cluster {
 
     /// The watch: facts are what is stored.
     pub fn look(&mut self) {
-        self.observed.calico.objects = self.store.facts();
+        let mut objects = self.store.facts();
+        self.observed.installation_object = objects.remove(&(INSTALLATION, DEFAULT.to_owned()));
+        self.observed.flannel = objects.remove(&(FLANNEL, CONFIG_MAP.to_owned()));
+        self.observed.calico.objects = objects;
         let installation = self.store.json(INSTALLATION, DEFAULT);
         self.observed.installation = installation.map(|i| InstallationFacts::read(&i));
     }

@@ -9,8 +9,8 @@ use wn_api::calico::ConfigKind;
 use wn_api::names::flannel::NET_CONF_KEY;
 use wn_api::names::managers;
 use wn_plan::calico::{Action, Write};
-use wn_plan::network::net_conf;
-use wn_plan::observed::CalicoObject;
+use wn_plan::json_text;
+use wn_plan::observed::{CalicoObject, flannel};
 
 type Key = (ConfigKind, String);
 /// Manager and operation.
@@ -158,7 +158,7 @@ impl Store {
                 let text = spec
                     .iter()
                     .fold(text.as_str().unwrap().to_owned(), |text, (field, value)| {
-                        net_conf::with(&text, field, Some(value).filter(|v| !v.is_null())).unwrap()
+                        json_text::with(&text, field, Some(value).filter(|v| !v.is_null()), "").unwrap()
                     });
                 self.update(kind, name, manager_of(kind), &json!({ (NET_CONF_KEY): text }));
             }
@@ -213,7 +213,11 @@ impl Store {
     /// The facts of every object, read the way the operator reads them.
     pub fn facts(&self) -> BTreeMap<Key, CalicoObject> {
         let facts = |(key, object): (&Key, &Stored)| {
-            let facts = CalicoObject::read(key.0, &object.json(key.0, &key.1, self.in_etcd(key.0)));
+            let object = object.json(key.0, &key.1, self.in_etcd(key.0));
+            let facts = match key.0 {
+                ConfigKind::FlannelConfiguration => flannel::read(&object),
+                _ => CalicoObject::read(key.0, &object),
+            };
             (key.clone(), facts)
         };
         self.objects.iter().map(facts).collect()

@@ -5,10 +5,11 @@ use kube::api::{Patch, PatchParams};
 use serde_json::json;
 use wn_api::WindowsNodeConfig;
 use wn_api::names::{self, managers};
+use wn_plan::observed::Topic;
 
+use crate::apis::merge_as;
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 const WHAT: &str = "finalizer of WindowsNodeConfig default";
 
@@ -28,9 +29,7 @@ pub async fn add(context: &Context, config: &WindowsNodeConfig) -> Result<(), Er
     let params = PatchParams::apply(managers::FINALIZER).force();
     let stored = api.patch(names::SINGLETON, &params, &Patch::Apply(&body)).await;
     let stored = stored.map_err(|e| Error::new(WHAT, e))?;
-    if let Ok(value) = serde_json::to_value(&stored) {
-        context.world.put(Topic::Config, &value);
-    }
+    context.world.put(Topic::Config, &stored);
     Ok(())
 }
 
@@ -63,10 +62,7 @@ pub async fn remove(context: &Context, config: &WindowsNodeConfig) -> Result<(),
             "finalizers": rest,
         },
     });
-    let params = PatchParams {
-        field_manager: Some(managers::FINALIZER.to_owned()),
-        ..PatchParams::default()
-    };
+    let params = merge_as(managers::FINALIZER);
     let removed = api.patch(names::SINGLETON, &params, &Patch::Merge(body)).await;
     match removed.map_err(|e| Error::new(WHAT, e)) {
         Err(error) if !error.is_gone() => Err(error),

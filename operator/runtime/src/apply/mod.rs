@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::metrics::WHOLE_OBJECT;
 use crate::{status_writer, store};
 
-pub use objects::{delete as delete_object, describe};
+pub use objects::delete as delete_object;
 
 pub async fn apply(
     context: &Context,
@@ -36,10 +36,10 @@ pub async fn apply(
     }
     context.remember(|memory| {
         for field in &plan.calico.given_up {
-            memory.contests.give_up(field.clone(), now);
+            memory.flaps.give_up(field.clone(), now);
         }
         for object in &plan.contested {
-            memory.contests.give_up(object, now);
+            memory.flaps.give_up(object, now);
         }
     });
     let outcome = parts(context, plan, &mut applied, now).await;
@@ -104,7 +104,7 @@ async fn parts(
             .map_err(|e| (part(write.kind), e))?;
         context.remember(|memory| {
             for change in write.changes.iter().filter(|c| c.drifted_by.is_some()) {
-                memory.contests.repaired(change.id.clone(), now);
+                memory.flaps.repaired(change.id.clone(), now);
                 context
                     .metrics
                     .drift_repaired(change.id.kind.as_str(), &change.id.field);
@@ -117,7 +117,7 @@ async fn parts(
             .await
             .map_err(|e| (Part::Component(write.component), e))?;
         if write.drift {
-            context.remember(|memory| memory.contests.repaired(&write.object, now));
+            context.remember(|memory| memory.flaps.repaired(&write.object, now));
             let kind = format!("{:?}", write.object.kind);
             context.metrics.drift_repaired(&kind, WHOLE_OBJECT);
         }

@@ -4,11 +4,10 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams};
 use serde_json::Value;
 use wn_api::names::{self, managers};
 use wn_plan::component::ObjectWrite;
-use wn_plan::observed::{OwnKind, OwnObject};
+use wn_plan::observed::{OwnKind, OwnObject, Topic};
 
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 fn api(context: &Context, kind: OwnKind) -> (Topic, Option<Api<DynamicObject>>) {
     match kind {
@@ -17,12 +16,8 @@ fn api(context: &Context, kind: OwnKind) -> (Topic, Option<Api<DynamicObject>>) 
     }
 }
 
-pub fn describe(object: &OwnObject) -> String {
-    format!("{:?} {}/{}", object.kind, object.namespace, object.name)
-}
-
 pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> {
-    let what = describe(&write.object);
+    let what = write.object.to_string();
     let (topic, api) = api(context, write.object.kind);
     let api = api.ok_or_else(|| Error::NotServed { what: what.clone() })?;
     let params = PatchParams::apply(write.component.names().manager)
@@ -33,9 +28,7 @@ pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> 
         .await;
     let stored = stored.map_err(|e| Error::new(&what, e))?;
     tracing::info!(object = what, "applied");
-    if let Ok(value) = serde_json::to_value(&stored) {
-        context.world.put(topic, &value);
-    }
+    context.world.put(topic, &stored);
     Ok(())
 }
 
@@ -49,7 +42,7 @@ pub async fn delete(context: &Context, object: &OwnObject) -> Result<Vec<String>
             .and_then(|o| o.metadata.finalizers)
             .unwrap_or_default()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
-        Err(error) => Err(Error::new(describe(object), error)),
+        Err(error) => Err(Error::new(object.to_string(), error)),
     }
 }
 
@@ -66,9 +59,7 @@ pub async fn create_services_endpoint(context: &Context, config_map: &Value) -> 
     let name = names::tigera::SERVICES_ENDPOINT;
     match api.patch(name, &params, &Patch::Apply(config_map)).await {
         Ok(stored) => {
-            if let Ok(value) = serde_json::to_value(&stored) {
-                context.world.put(topic, &value);
-            }
+            context.world.put(topic, &stored);
             Ok(())
         }
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),

@@ -1,9 +1,8 @@
 //! The nodes: judged one by one as their facts change, and marked with what was found.
 
-mod news;
 mod queue;
 mod taint;
-mod writer;
+pub mod writer;
 
 use std::collections::BTreeSet;
 
@@ -11,12 +10,10 @@ use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
 use wn_plan::applied::{Applied, Part};
 use wn_plan::decide::Plan;
-use wn_plan::node::{ClusterContext, Judgement, Marks, marks};
+use wn_plan::news::NodeNews;
+use wn_plan::node::{ClusterContext, Marks, marks};
 
 use crate::context::{Context, Memory, Outcome};
-
-pub use news::News;
-pub use writer::{NodeMarks, Writer, unmark};
 
 /// Keeps the outcome of a pass over the cluster. When it changes what nodes are judged by, all are.
 pub fn settle(context: &Context, config: &WindowsNodeConfig, plan: Plan, applied: Applied) {
@@ -44,7 +41,7 @@ pub fn settle(context: &Context, config: &WindowsNodeConfig, plan: Plan, applied
             .world
             .read(|o| known.chain(o.nodes.keys().cloned()).collect())
     });
-    context.world.touch(all.into_iter());
+    context.world.judge_again(all.into_iter());
 }
 
 /// Forgets the nodes: nothing is known to judge them by.
@@ -52,7 +49,7 @@ pub fn forget(context: &Context) {
     context.remember(|memory| {
         memory.outcome = None;
         memory.table = wn_plan::node::Table::default();
-        memory.news = News::default();
+        memory.news = NodeNews::default();
     });
     context.nodes.clear();
     context.metrics.no_nodes();
@@ -82,8 +79,8 @@ pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> 
                 let marks = marked.map(|((facts, verdict), taint)| {
                     marks(taint, outcome.cluster.label(facts), facts, verdict, now)
                 });
-                note(news, name, &judged, marks.as_ref());
-                context.nodes.want(
+                news.add(name, &judged, marks.as_ref());
+                context.nodes.update(
                     name,
                     marks.unwrap_or_else(|| Marks {
                         leave: judged.was.is_some() && outcome.taint.is_some(),
@@ -101,12 +98,4 @@ pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> 
         }
         table.next()
     })
-}
-
-/// A change is news if it differs from what was said before, by us now or by one of us before a restart.
-fn note(news: &mut News, name: &str, judged: &Judgement, marks: Option<&Marks>) {
-    let said_before = marks.is_some_and(|m| !m.news);
-    if judged.changed && (judged.was.is_some() || !said_before) {
-        news.add(name, judged);
-    }
 }

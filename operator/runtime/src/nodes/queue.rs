@@ -1,4 +1,4 @@
-//! What is to be written to Nodes: the latest wish of each, in the order in which the wishes came. A Node whose write is
+//! What is to be written to Nodes: the latest update of each, in the order in which the updates came. A Node whose write is
 //! refused waits longer each time, and keeps no other waiting.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use wn_plan::node::Marks;
 
 use crate::backoff::Backoff;
 
-struct Wish {
+struct Update {
     marks: Marks,
     turn: u64,
 }
@@ -33,46 +33,46 @@ pub enum Outcome {
 
 #[derive(Default)]
 pub struct Queue {
-    wishes: BTreeMap<String, Wish>,
+    updates: BTreeMap<String, Update>,
     /// Nodes by turn.
     order: BTreeMap<u64, String>,
     turn: u64,
-    /// Nodes being written to: a newer wish waits, so that the older one never lands last.
+    /// Nodes being written to: a newer update waits, so that the older one never lands last.
     busy: BTreeSet<String>,
-    /// Those of them whose wish was taken back meanwhile: it is not tried again.
-    taken_back: BTreeSet<String>,
+    /// Those of them whose update was cancelled meanwhile: it is not tried again.
+    cancelled: BTreeSet<String>,
     failing: BTreeMap<String, Failing>,
-    /// Nodes that may have marks which no watch has told of.
+    /// Nodes that may have marks that no watch showed.
     unanswered: BTreeSet<String>,
     /// The API server pushed back.
     paused: Option<Instant>,
 }
 
 impl Queue {
-    /// A wish takes the place of an earlier one, and its turn.
-    pub fn want(&mut self, node: &str, marks: Marks) {
-        if let Some(wish) = self.wishes.get_mut(node) {
-            wish.marks = marks;
+    /// An update replaces an earlier one of the node, and takes its turn.
+    pub fn put(&mut self, node: &str, marks: Marks) {
+        if let Some(update) = self.updates.get_mut(node) {
+            update.marks = marks;
             return;
         }
         self.turn += 1;
         let turn = self.turn;
         self.order.insert(turn, node.to_owned());
-        self.wishes.insert(node.to_owned(), Wish { marks, turn });
+        self.updates.insert(node.to_owned(), Update { marks, turn });
     }
 
-    /// Nothing is to be written to the node; one that failed begins anew.
-    pub fn drop_wish(&mut self, node: &str) {
-        if let Some(wish) = self.wishes.remove(node) {
-            self.order.remove(&wish.turn);
+    /// Nothing is to be written to the node, and its pauses begin anew.
+    pub fn cancel(&mut self, node: &str) {
+        if let Some(update) = self.updates.remove(node) {
+            self.order.remove(&update.turn);
         }
         self.failing.remove(node);
     }
 
-    /// Takes all wishes back, those under way too.
+    /// Cancels all updates, those under way too.
     pub fn clear(&mut self) {
-        self.taken_back.clone_from(&self.busy);
-        self.wishes.clear();
+        self.cancelled.clone_from(&self.busy);
+        self.updates.clear();
         self.order.clear();
         self.failing.clear();
     }
@@ -86,7 +86,7 @@ impl Queue {
         &self.unanswered
     }
 
-    /// The wish whose turn it is; its node counts as being written to.
+    /// The update whose turn it is; its node counts as being written to.
     pub fn next(&mut self, now: Instant) -> Option<(String, Marks)> {
         if self.paused.is_some_and(|until| now < until) {
             return None;
@@ -96,13 +96,13 @@ impl Queue {
         let node = nodes
             .find(|node| !self.busy.contains(*node) && due(node))?
             .clone();
-        let wish = self.wishes.remove(&node)?;
-        self.order.remove(&wish.turn);
+        let update = self.updates.remove(&node)?;
+        self.order.remove(&update.turn);
         self.busy.insert(node.clone());
-        Some((node, wish.marks))
+        Some((node, update.marks))
     }
 
-    /// A write ended. What did not succeed is wished for again, unless there is a newer wish.
+    /// A write ended. What did not succeed is put again, unless there is a newer update.
     pub fn end(&mut self, node: &str, marks: Marks, outcome: &Outcome, now: Instant) {
         self.busy.remove(node);
         match outcome {
@@ -110,7 +110,7 @@ impl Queue {
             Outcome::Done => drop(self.unanswered.remove(node)),
             Outcome::Race | Outcome::Busy(_) | Outcome::Refused => {}
         }
-        if self.taken_back.remove(node) {
+        if self.cancelled.remove(node) {
             return;
         }
         match outcome {
@@ -128,14 +128,14 @@ impl Queue {
                 failing.until = now + failing.backoff.next();
             }
         }
-        if !self.wishes.contains_key(node) {
-            self.want(node, marks);
+        if !self.updates.contains_key(node) {
+            self.put(node, marks);
         }
     }
 
-    /// How long until the next wish's turn may come; `None` when there is no wish.
+    /// How long until the next update's turn may come; `None` when there is none.
     pub fn pause(&self, now: Instant) -> Option<Duration> {
-        let waiting = self.wishes.keys().filter(|node| !self.busy.contains(*node));
+        let waiting = self.updates.keys().filter(|node| !self.busy.contains(*node));
         let due = |node: &String| self.failing.get(node).map_or(now, |f| f.until);
         let next = waiting.map(due).min()?;
         Some(
@@ -163,7 +163,7 @@ mod tests {
         let mut queue = Queue::default();
         let start = Instant::now();
         for i in 0..9 {
-            queue.want(&format!("win-{i}"), marks(true));
+            queue.put(&format!("win-{i}"), marks(true));
         }
         let mut tries: BTreeMap<String, u32> = BTreeMap::new();
         for second in 0..30 {
@@ -184,15 +184,15 @@ mod tests {
         assert!(busy.is_some_and(|p| p > Duration::ZERO), "{busy:?}");
     }
 
-    /// A wish that changes does not begin anew with its node's tries.
+    /// An update that changes does not begin anew with its node's tries.
     #[test]
-    fn a_newer_wish_waits_as_the_older_did() {
+    fn a_newer_update_waits_as_the_older_did() {
         let mut queue = Queue::default();
         let now = Instant::now();
-        queue.want("a", marks(true));
+        queue.put("a", marks(true));
         let (node, old) = queue.next(now).unwrap();
         assert!(queue.next(now).is_none() && !queue.is_at_rest());
-        queue.want("a", marks(false));
+        queue.put("a", marks(false));
         assert!(queue.next(now).is_none(), "it is being written to");
         queue.end(&node, old, &Outcome::Refused, now);
         assert!(queue.next(now).is_none() && queue.is_at_rest());
@@ -200,20 +200,20 @@ mod tests {
         assert_eq!(
             queue.next(later),
             Some(("a".to_owned(), marks(false))),
-            "the newer wish"
+            "the newer update"
         );
     }
 
     #[test]
-    fn what_is_taken_back_while_it_is_written_is_not_tried_again() {
+    fn an_update_that_is_cancelled_while_it_is_written_is_not_tried_again() {
         let mut queue = Queue::default();
         let now = Instant::now();
-        queue.want("a", marks(true));
+        queue.put("a", marks(true));
         let (node, old) = queue.next(now).unwrap();
         queue.clear();
         queue.end(&node, old, &Outcome::Refused, now);
         assert_eq!(queue.pause(now), None);
-        queue.want("a", marks(false));
+        queue.put("a", marks(false));
         assert_eq!(queue.next(now), Some(("a".to_owned(), marks(false))));
     }
 
@@ -221,8 +221,8 @@ mod tests {
     fn all_wait_when_the_server_pushes_back() {
         let mut queue = Queue::default();
         let now = Instant::now();
-        queue.want("a", marks(true));
-        queue.want("b", marks(true));
+        queue.put("a", marks(true));
+        queue.put("b", marks(true));
         let (node, old) = queue.next(now).unwrap();
         queue.end(&node, old, &Outcome::Busy(Duration::from_secs(7)), now);
         assert!(queue.next(now + Duration::from_secs(6)).is_none());

@@ -3,10 +3,12 @@
 
 use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::Resource;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use serde_json::json;
 use wn_api::names::annotations::TAINTED;
 use wn_api::names::{READINESS_TAINT, READINESS_TAINT_EFFECT, READINESS_TAINT_VALUE, managers};
+
+use crate::apis::merge_as;
 
 pub async fn write(api: &Api<Node>, name: &str, set: bool) -> Result<Node, kube::Error> {
     let node = api.get(name).await?;
@@ -31,9 +33,6 @@ pub async fn write(api: &Api<Node>, name: &str, set: bool) -> Result<Node, kube:
         },
         "spec": { "taints": taints },
     });
-    let params = PatchParams {
-        field_manager: Some(managers::NODE.to_owned()),
-        ..PatchParams::default()
-    };
-    api.patch(name, &params, &Patch::Merge(body)).await
+    api.patch(name, &merge_as(managers::NODE), &Patch::Merge(body))
+        .await
 }

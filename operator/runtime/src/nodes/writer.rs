@@ -1,5 +1,5 @@
-//! Writes marks to Nodes beside the passes: the latest wish of each node wins, a few at a time, and when the
-//! API server pushes back all wait.
+//! Writes marks to Nodes beside the passes: the latest update of each node counts, a few are written at a time, and all wait
+//! when the API server pushes back.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,14 +15,16 @@ use tracing::{debug, warn};
 use wn_api::names::annotations::{HNS_NETWORK, TAINTED};
 use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::names::{NODE_CONDITION, managers};
+use wn_plan::deletion::NodeMarks;
 use wn_plan::node::Marks;
-use wn_plan::observed::{NetworkMade, Said};
+use wn_plan::observed::{NetworkMade, Said, Topic};
 
 use super::queue::{Outcome, Queue};
 use super::taint;
+use crate::apis::merge_as;
 use crate::events::Events;
 use crate::metrics::Metrics;
-use crate::world::{Topic, World};
+use crate::world::World;
 
 /// Requests under way at once: enough to mark hundreds of nodes a second, far from what an API server minds.
 const CONCURRENCY: usize = 8;
@@ -54,17 +56,17 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to be written to a Node from now on; nothing takes an earlier wish back.
-    pub fn want(&self, node: &str, marks: Marks) {
+    /// What is to be written to a Node from now on; nothing cancels an earlier update.
+    pub fn update(&self, node: &str, marks: Marks) {
         if marks.is_nothing() {
-            self.lock().drop_wish(node);
+            self.lock().cancel(node);
         } else {
-            self.lock().want(node, marks);
+            self.lock().put(node, marks);
             self.wake.notify_one();
         }
     }
 
-    /// Takes all wishes back. Of one under way the request still ends (see `rest`), and it is not tried again.
+    /// Cancels all updates. The request of one under way still ends (see `rest`), and it is not tried again.
     pub fn clear(&self) {
         self.lock().clear();
     }
@@ -73,13 +75,13 @@ impl Writer {
     #[cfg(test)]
     pub fn unanswered_write(&self, node: &str, marks: Marks) {
         let mut queue = self.lock();
-        queue.want(node, marks);
+        queue.put(node, marks);
         if let Some((node, marks)) = queue.next(Instant::now()) {
             queue.end(&node, marks, &Outcome::Unanswered, Instant::now());
         }
     }
 
-    /// Nodes that may have marks although no watch has told of them: the answer to a write was lost.
+    /// Nodes that may have marks although no watch showed them: the answer to a write was lost.
     pub fn unanswered(&self) -> Vec<String> {
         self.lock().unanswered().iter().cloned().collect()
     }
@@ -106,8 +108,8 @@ impl Writer {
             metrics,
         };
         loop {
-            let wishes = futures::stream::iter(std::iter::from_fn(|| self.lock().next(Instant::now())));
-            wishes
+            let updates = futures::stream::iter(std::iter::from_fn(|| self.lock().next(Instant::now())));
+            updates
                 .map(|(node, marks)| self.one(&means, node, marks))
                 .buffer_unordered(CONCURRENCY)
                 .for_each(async |()| {})
@@ -135,13 +137,13 @@ async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
     }
     if let Some(group) = marks.group {
         match label(&means.api, node, group).await {
-            Ok(stored) => take_in(means, &stored),
+            Ok(stored) => means.world.put(Topic::Nodes, &stored),
             Err(error) => return judge(node, &error),
         }
     }
     if let Some(set) = marks.taint {
         match taint::write(&means.api, node, set).await {
-            Ok(stored) => take_in(means, &stored),
+            Ok(stored) => means.world.put(Topic::Nodes, &stored),
             Err(error) => return judge(node, &error),
         }
     }
@@ -151,18 +153,18 @@ async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
             facts.is_some_and(|n| n.says(said) && n.network_made == marks.network_made)
         })
     };
-    // Judged again while it was being written, it was wished for once more.
+    // Judged again while it was being written, the node was put once more.
     if let Some(said) = marks.condition.as_ref().filter(|said| !stored(said)) {
         match say(&means.api, node, Some(said), marks.network_made.as_ref()).await {
             Ok(stored) => {
                 means.metrics.node_condition_written();
-                take_in(means, &stored);
+                means.world.put(Topic::Nodes, &stored);
             }
             Err(error) => return judge(node, &error),
         }
         // After the condition: what is stored is what was announced, also after a restart of ours.
         if marks.told {
-            means.events.on_node(node, said).await;
+            means.events.publish_on_node(node, said).await;
         }
     }
     Outcome::Done
@@ -184,24 +186,15 @@ async fn leave(means: &Means, node: &str) -> Outcome {
         .map_or_else(|error| judge(node, &error), |()| Outcome::Done)
 }
 
-fn take_in(means: &Means, stored: &Node) {
-    if let Ok(value) = serde_json::to_value(stored) {
-        means.world.put(Topic::Nodes, &value);
-    }
-}
-
 /// Sets the label of the node's group, or takes it off.
 async fn label(api: &Api<Node>, node: &str, group: Option<&str>) -> Result<Node, kube::Error> {
     let body = json!({ "metadata": { "labels": { (KUBE_PROXY_GROUP): group } } });
-    let params = PatchParams {
-        field_manager: Some(managers::NODE.to_owned()),
-        ..PatchParams::default()
-    };
+    let params = merge_as(managers::NODE);
     api.patch(node, &params, &Patch::Merge(body)).await
 }
 
-/// Applies our condition and annotation, or takes them back: what we applied before and do not name any more goes.
-/// The API server takes annotations of a Node through its status, as from Calico.
+/// Applies the operator's condition and annotation, or removes them: an apply removes what it does not name any more. The API
+/// server takes annotations of a Node through its status, as from Calico.
 async fn say(
     api: &Api<Node>,
     node: &str,
@@ -257,15 +250,7 @@ fn judge(node: &str, error: &kube::Error) -> Outcome {
     }
 }
 
-/// What of ours is on a Node besides the condition.
-#[derive(Clone, Copy, Debug)]
-pub struct NodeMarks {
-    pub tainted: bool,
-    /// It has the label of a group.
-    pub labelled: bool,
-}
-
-/// Takes condition, taint and label of ours off a Node, for the day of deletion.
+/// Removes this operator's condition, taint and label from a Node.
 pub async fn unmark(api: &Api<Node>, node: &str, marks: NodeMarks) -> Result<(), kube::Error> {
     let gone = |error: kube::Error| match error {
         kube::Error::Api(status) if status.code == 404 => Ok(()),

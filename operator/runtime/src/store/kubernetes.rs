@@ -5,10 +5,11 @@ use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::managers;
 use wn_plan::calico::{Action, Write};
+use wn_plan::observed::Topic;
 
+use crate::apis::merge_as;
 use crate::context::Context;
 use crate::error::Error;
-use crate::world::Topic;
 
 const fn manager(kind: ConfigKind) -> &'static str {
     match kind {
@@ -83,11 +84,7 @@ pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
             resource_version,
         } => {
             let body = json!({ "metadata": { "resourceVersion": resource_version }, "spec": spec });
-            let params = PatchParams {
-                field_manager: Some(manager.to_owned()),
-                ..PatchParams::default()
-            };
-            api.patch(&write.name, &params, &Patch::Merge(&body))
+            api.patch(&write.name, &merge_as(manager), &Patch::Merge(&body))
                 .await
                 .map_err(|e| Error::new(&what, e))?
         }
@@ -107,8 +104,6 @@ pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
             return Ok(());
         }
     };
-    if let Ok(value) = serde_json::to_value(&stored) {
-        context.world.put(topic, &value);
-    }
+    context.world.put(topic, &stored);
     Ok(())
 }

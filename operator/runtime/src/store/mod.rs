@@ -1,5 +1,5 @@
-//! Where Calico's fields are kept. The plan says what a field should be; this room knows whether custom resources or
-//! the keys of an etcd hold it.
+//! Where fields are stored. The plan decides what a field should be; this module knows whether a custom resource, a
+//! ConfigMap or a key of etcd holds it.
 
 pub mod etcd;
 mod flannel;

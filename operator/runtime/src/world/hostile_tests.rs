@@ -5,18 +5,13 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 use wn_api::WindowsNodeConfig;
-use wn_api::calico::ConfigKind;
 use wn_plan::applied::Applied;
-use wn_plan::calico::contest::Contests;
+use wn_plan::calico::flap_guard::FlapGuard;
 use wn_plan::decide::decide;
 use wn_plan::node::{ClusterContext, Table, marks};
-use wn_plan::observed::{Observed, SandboxFailure, Source};
+use wn_plan::observed::{Observed, SandboxFailure, Topic};
 use wn_plan::status;
 use wn_plan::validate::validate;
-
-use super::super::Topic;
-use super::super::topic::{DEFINITIONS, SOURCES};
-use super::{keys, take};
 
 /// Texts that a reader may take for something: times at the ends of what can be told, networks, versions, names.
 const TEXTS: &[&str] = &[
@@ -131,37 +126,7 @@ fn object() -> impl Strategy<Value = Value> {
 }
 
 fn topics() -> Vec<Topic> {
-    let plain = [
-        Topic::Config,
-        Topic::Nodes,
-        Topic::LinuxNodes,
-        Topic::Pods,
-        Topic::DaemonSets,
-        Topic::ConfigMaps,
-        Topic::Source(Source::AmazonVpcCni),
-        Topic::Installation,
-        Topic::TigeraStatus,
-        Topic::Migrations,
-        Topic::Calico(ConfigKind::IpamConfiguration),
-        Topic::Calico(ConfigKind::IpPool),
-        Topic::Calico(ConfigKind::FelixConfiguration),
-        Topic::Blocks,
-        Topic::Affinities,
-        Topic::ClusterInformation,
-        Topic::BgpConfiguration,
-        Topic::BgpPeers,
-        Topic::Typha,
-        Topic::Reservations,
-        Topic::HostEndpoints,
-        Topic::KubeControllers,
-        Topic::Etcd,
-        Topic::Announced,
-        Topic::Failures,
-        Topic::Flannel,
-    ];
-    let sources = SOURCES.map(Topic::Source);
-    let definitions = (0..DEFINITIONS.len()).map(Topic::Definition);
-    plain.into_iter().chain(sources).chain(definitions).collect()
+    Topic::all().collect()
 }
 
 /// A config of a network type, as a user writes it.
@@ -180,7 +145,7 @@ fn pass(observed: &Observed, config: &WindowsNodeConfig, now: Timestamp) {
     let Ok(valid) = validate(&config.spec, observed) else {
         return;
     };
-    let plan = decide(valid, config, observed, &Contests::default(), now);
+    let plan = decide(valid, config, observed, &FlapGuard::default(), now);
     let cluster = ClusterContext::of(&config.spec, observed, &plan);
     let mut table = Table::default();
     for (name, facts) in &observed.nodes {
@@ -220,8 +185,8 @@ proptest! {
         observed.nodes.insert("win-0".to_owned(), wn_plan::observed::NodeFacts::default());
         for (topic, name, object) in &objects {
             let key = (String::new(), (*name).to_owned());
-            let _ = take(*topic, &mut observed, &key, Some(object));
-            let _ = keys(*topic, &observed);
+            let _ = observed.take(*topic, &key, Some(object), Timestamp::now());
+            let _ = observed.keys(*topic);
         }
         pass(&observed, &config(network), Timestamp::now());
     }
@@ -246,12 +211,8 @@ fn depth_is_no_harm() {
     });
     let mut observed = Observed::default();
     for topic in topics() {
-        let _ = take(
-            topic,
-            &mut observed,
-            &(String::new(), "win-0".to_owned()),
-            Some(&deep),
-        );
+        let key = (String::new(), "win-0".to_owned());
+        let _ = observed.take(topic, &key, Some(&deep), Timestamp::now());
     }
     pass(&observed, &config("CalicoVXLAN"), Timestamp::now());
 }

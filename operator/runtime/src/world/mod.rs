@@ -4,31 +4,25 @@
 //! late, changes nothing and wakes nobody. A list is the truth, though its versions be older than what is known: the
 //! cluster may have been restored from a backup.
 
-mod apis;
-mod claims;
-mod seen;
-mod sinks;
-mod topic;
 mod versions;
-mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Notify;
+use tracing::warn;
 use wn_plan::node::SANDBOX_WINDOW;
-use wn_plan::observed::{EtcdFacts, Key, Observed, SandboxFailure};
+use wn_plan::observed::{Changes, EtcdFacts, Fact, Key, Observed, SandboxFailure, Topic};
 use wn_plan::unread::Unread;
+use wn_plan::version::Version;
 
-use sinks::{Fact, Touched};
-use versions::{Origin, Versions};
+use crate::topics::{descriptor, label};
+use versions::Versions;
 
-pub use apis::Apis;
-pub use claims::verify;
-pub use topic::Topic;
-pub use watch::Watches;
+pub use versions::Origin;
 
 /// Tries of a first list before the loop goes on without it: with the pauses of kube-runtime about five seconds.
 const TRIES: u32 = 3;
@@ -71,16 +65,6 @@ impl Inner {
         self.observed.unread = unread;
         self.work.plan |= news;
         news
-    }
-
-    /// Notes what a fact touched; says whether it touched anything.
-    fn note(&mut self, touched: Touched) -> bool {
-        if touched.is_nothing() {
-            return false;
-        }
-        self.work.plan |= touched.plan;
-        self.work.nodes.extend(touched.nodes);
-        true
     }
 }
 
@@ -126,68 +110,55 @@ impl World {
         std::mem::take(&mut self.lock().work.nodes)
     }
 
-    /// What these nodes are judged by has changed.
-    pub fn touch(&self, nodes: impl Iterator<Item = String>) {
+    /// Facts that the verdicts on these nodes depend on have changed.
+    pub fn judge_again(&self, nodes: impl Iterator<Item = String>) {
         self.lock().work.nodes.extend(nodes);
     }
 
-    /// The node's pods have all started since it booted: what befalls them later is not of that boot.
+    /// The node's pods have all started since it booted: a later failure has another cause than that boot.
     pub fn recovered(&self, node: &str) {
         if let Some(facts) = self.lock().observed.nodes.get_mut(node) {
             facts.rebooted = None;
         }
     }
 
-    /// Forgets what is too old to count, so that a storm of Events is not kept until they end.
+    /// Forgets failures that are too old to count.
     pub fn expire(&self, now: Timestamp) {
-        let mut inner = self.lock();
-        let old = |f: &&SandboxFailure| f.last + SANDBOX_WINDOW <= now;
-        inner.observed.claims.retain(|_, f| !old(&&*f));
-        let failures = &inner.observed.failures;
-        if !failures.values().any(|f| old(&f)) {
-            return;
-        }
-        let keys: Vec<_> = failures
-            .iter()
-            .filter(|(_, f)| old(f))
-            .map(|(k, _)| k.clone())
-            .collect();
-        for key in keys {
-            inner.observed.failures.remove(&key);
-        }
+        self.lock().observed.forget_failures(now - SANDBOX_WINDOW);
     }
 
-    /// Resolves when something was claimed since it last did.
-    async fn claimed(&self) {
+    /// Resolves when an Event claimed a failure since it last did.
+    pub async fn claimed(&self) {
         self.claimed.notified().await;
     }
 
     /// Takes in whether the pod of a failure bears it out.
-    fn decided(&self, key: &Key, failure: &SandboxFailure, borne_out: bool) {
+    pub fn take_evidence(&self, key: &Key, failure: &SandboxFailure, borne_out: bool) {
         let mut inner = self.lock();
-        let touched = sinks::decided(&mut inner.observed, key, failure, borne_out);
-        if inner.note(touched) {
-            self.changed.notify_one();
-        }
+        let changes = inner.observed.take_evidence(key, failure, borne_out);
+        self.note(&mut inner, changes);
     }
 
     /// Takes in the answer to a write.
-    pub fn put(&self, topic: Topic, object: &Value) {
+    pub fn put(&self, topic: Topic, object: &impl Serialize) {
         self.put_from(Origin::Answer, topic, object);
     }
 
     /// Takes in an object from a watch or a list.
-    fn put_from(&self, origin: Origin, topic: Topic, object: &Value) {
-        let (key, version) = (key(object), version(object));
-        self.take(origin, topic, key, version, |observed, key| {
-            sinks::take(topic, observed, key, Some(object))
+    pub fn put_from(&self, origin: Origin, topic: Topic, object: &impl Serialize) {
+        let object = match serde_json::to_value(object) {
+            Ok(object) => object,
+            Err(error) => return warn!(?topic, %error, "an object could not be read"),
+        };
+        self.take(origin, topic, key(&object), version(&object), |observed, key| {
+            observed.take(topic, key, Some(&object), Timestamp::now())
         });
     }
 
-    /// Takes in what was read of an object while it was parsed.
-    fn put_fact(&self, origin: Origin, topic: Topic, key: Key, version: u64, fact: Fact) {
+    /// Takes in the fact of an object that was reduced while it was parsed.
+    pub fn put_fact(&self, origin: Origin, topic: Topic, key: Key, version: u64, fact: Fact) {
         self.take(origin, topic, key, version, |observed, key| {
-            sinks::take_fact(observed, key, fact)
+            observed.take_fact(key, fact, Timestamp::now())
         });
     }
 
@@ -197,18 +168,25 @@ impl World {
         topic: Topic,
         key: Key,
         version: u64,
-        into: impl FnOnce(&mut Observed, &Key) -> Touched,
+        take: impl FnOnce(&mut Observed, &Key) -> Changes,
     ) {
         let mut inner = self.lock();
-        if topic.is_written() && !inner.versions.take(topic, &key, version, origin) {
+        if descriptor(topic).versioned && !inner.versions.take(topic, &key, version, origin) {
             return;
         }
-        let touched = into(&mut inner.observed, &key);
-        if inner.note(touched) {
-            self.changed.notify_one();
-        }
+        let changes = take(&mut inner.observed, &key);
+        self.note(&mut inner, changes);
         if topic == Topic::Failures {
             self.claimed.notify_one();
+        }
+    }
+
+    /// Wakes the loop for what a change bears on.
+    fn note(&self, inner: &mut Inner, changes: Changes) {
+        if !changes.is_empty() {
+            inner.work.plan |= changes.plan;
+            inner.work.nodes.extend(changes.nodes);
+            self.changed.notify_one();
         }
     }
 
@@ -219,8 +197,8 @@ impl World {
     }
 
     /// A watch says that an object was deleted, which was its last version.
-    fn deleted(&self, topic: Topic, key: &Key, version: u64) {
-        if topic.is_written() {
+    pub fn deleted(&self, topic: Topic, key: &Key, version: u64) {
+        if descriptor(topic).versioned {
             self.lock().versions.gone(topic, key, version);
         }
         self.drop_facts(topic, key);
@@ -228,10 +206,8 @@ impl World {
 
     fn drop_facts(&self, topic: Topic, key: &Key) {
         let mut inner = self.lock();
-        let touched = sinks::take(topic, &mut inner.observed, key, None);
-        if inner.note(touched) {
-            self.changed.notify_one();
-        }
+        let changes = inner.observed.take(topic, key, None, Timestamp::now());
+        self.note(&mut inner, changes);
     }
 
     /// A complete list was received: what is not in it is gone.
@@ -266,7 +242,7 @@ impl World {
     }
 
     /// A topic that was listed cannot be read any more: what is known of it is out of date.
-    fn lost(&self, topic: Topic) {
+    pub fn lost(&self, topic: Topic) {
         self.lock().listed.remove(&topic);
     }
 
@@ -286,7 +262,7 @@ impl World {
     }
 
     /// The first list of a topic failed. When it did so several times the loop goes on without it.
-    fn failed(&self, topic: Topic, unread: Unread) {
+    pub fn failed(&self, topic: Topic, unread: Unread) {
         let mut inner = self.lock();
         let times = inner.unread.get(&topic).map_or(0, |(times, _)| *times);
         inner.unread.insert(topic, (times.saturating_add(1), unread));
@@ -315,13 +291,14 @@ impl World {
 
     fn keys(&self, topic: Topic) -> Vec<Key> {
         let inner = self.lock();
-        if !topic.is_written() {
-            return sinks::keys(topic, &inner.observed);
+        if descriptor(topic).versioned {
+            inner.versions.keys(topic)
+        } else {
+            inner.observed.keys(topic)
         }
-        inner.versions.keys(topic)
     }
 
-    fn want(&self, topics: BTreeSet<Topic>) {
+    pub fn want(&self, topics: BTreeSet<Topic>) {
         let mut inner = self.lock();
         inner.wanted = topics;
         inner.tell_unread();
@@ -334,7 +311,7 @@ impl World {
         inner.wanted.is_empty() || inner.wanted.difference(&inner.listed).any(|t| !unread(t))
     }
 
-    fn is_listed(&self, topic: Topic) -> bool {
+    pub fn is_listed(&self, topic: Topic) -> bool {
         self.lock().listed.contains(&topic)
     }
 
@@ -347,7 +324,7 @@ impl World {
         inner
             .wanted
             .difference(&inner.listed)
-            .map(|t| format!("{t:?}"))
+            .map(|topic| label(*topic))
             .collect()
     }
 
@@ -356,7 +333,7 @@ impl World {
         std::mem::take(&mut self.lock().version_stale)
     }
 
-    pub fn set_kubernetes(&self, version: Option<wn_plan::version::Version>) {
+    pub fn set_kubernetes(&self, version: Option<Version>) {
         let mut inner = self.lock();
         inner.version_stale = version.is_none();
         inner.observed.kubernetes = version;
@@ -380,9 +357,14 @@ fn version(object: &Value) -> u64 {
     let text = object
         .pointer("/metadata/resourceVersion")
         .and_then(Value::as_str);
-    number(text)
+    parse_version(text)
 }
 
-fn number(version: Option<&str>) -> u64 {
+/// Of `metadata.resourceVersion`; what is no number counts as new.
+pub fn parse_version(version: Option<&str>) -> u64 {
     version.and_then(|v| v.parse().ok()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+#[path = "hostile_tests.rs"]
+mod hostile;

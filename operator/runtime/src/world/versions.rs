@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use wn_plan::observed::Key;
-
-use super::Topic;
+use wn_plan::observed::{Key, Topic};
 
 /// Where a version was learned.
 #[derive(Clone, Copy, Debug)]

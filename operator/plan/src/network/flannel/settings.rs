@@ -11,7 +11,7 @@ use wn_api::status::Original;
 use crate::field::{Desired, FieldId, is_met};
 use crate::finding::Finding;
 use crate::finding::names_of;
-use crate::network::net_conf;
+use crate::json_text;
 use crate::observed::flannel::TEXT;
 use crate::observed::{CalicoObject, Observed};
 
@@ -38,7 +38,7 @@ impl Backend {
 }
 
 fn object(observed: &Observed) -> Option<&CalicoObject> {
-    observed.calico.objects.get(&(KIND, CONFIG_MAP.to_owned()))
+    observed.flannel.as_ref()
 }
 
 fn find(reason: Reason, what: &str) -> Option<Finding> {
@@ -185,8 +185,8 @@ pub fn effective(backend: Backend, observed: &Observed, hns_network: &str) -> Op
         return None;
     }
     let text = object(observed)?.text(TEXT);
-    let named = net_conf::with(text, "Backend.Name", Some(&json!(hns_network)))?;
-    let set = |text: String, d: &Desired| net_conf::with(&text, &d.id.field, Some(&d.value));
+    let named = json_text::with(text, "Backend.Name", Some(&json!(hns_network)), "")?;
+    let set = |text: String, d: &Desired| json_text::with(&text, &d.id.field, Some(&d.value), "");
     let text = match backend {
         Backend::HostGateway => named,
         Backend::Vxlan => desired(observed).iter().try_fold(named, set)?,

@@ -1,12 +1,13 @@
 //! Calico's keys and values, and the objects the plan knows them as (libcalico-go `lib/backend/model`).
 
+use serde::de::Error;
 use serde_json::{Map, Value, json};
 use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
+use wn_plan::json_text;
+use wn_plan::observed::Topic;
 
-use super::document::Document;
 use super::order;
 use super::rpc::KeyValue;
-use crate::world::Topic;
 
 const RESOURCES: &str = "/resources/v3/projectcalico.org/";
 const IPAM_CONFIG: &str = "/ipam/v2/config";
@@ -130,17 +131,12 @@ pub type Fields<'a> = Vec<(&'a str, Option<&'a Value>)>;
 
 /// A stored value with some fields changed.
 pub fn edit(kind: ConfigKind, text: &str, fields: &Fields<'_>) -> serde_json::Result<String> {
-    let mut document = Document::parse(text)?;
-    if kind == ConfigKind::IpamConfiguration {
-        set(kind, &mut document, fields)?;
-    } else {
-        let mut spec = document
-            .get("spec")
-            .map_or_else(|| Ok(Document::default()), Document::parse)?;
-        set(kind, &mut spec, fields)?;
-        document.nest("spec", &spec)?;
+    let members: Map<String, Value> = serde_json::from_str(text)?;
+    if kind == ConfigKind::IpamConfiguration || members.contains_key(SPEC) {
+        return set(kind, text.to_owned(), fields);
     }
-    Ok(document.to_string())
+    let with_spec = json_text::with(text, SPEC, Some(&json!({})), "");
+    set(kind, with_spec.ok_or_else(no_spec)?, fields)
 }
 
 /// The value of a new object. Names, uid and time are what libcalico's client would give it.
@@ -151,27 +147,34 @@ pub fn create(
     uid: &str,
     now: &str,
 ) -> serde_json::Result<String> {
-    let mut spec = Document::default();
-    set(kind, &mut spec, fields)?;
     if kind == ConfigKind::IpamConfiguration {
-        return Ok(spec.to_string());
+        return set(kind, "{}".to_owned(), fields);
     }
     let text = |t: &str| Value::from(t).to_string();
-    let (kind, name, uid, now) = (text(kind.as_str()), text(name), text(uid), text(now));
-    Ok(format!(
-        r#"{{"kind":{kind},"apiVersion":"projectcalico.org/v3","metadata":{{"name":{name},"uid":{uid},"creationTimestamp":{now}}},"spec":{spec}}}"#
-    ))
+    let (kind_name, name, uid, now) = (text(kind.as_str()), text(name), text(uid), text(now));
+    let head = format!(
+        r#"{{"kind":{kind_name},"apiVersion":"projectcalico.org/v3","metadata":{{"name":{name},"uid":{uid},"creationTimestamp":{now}}},"spec":{{}}}}"#
+    );
+    set(kind, head, fields)
 }
 
-fn set(kind: ConfigKind, document: &mut Document, fields: &Fields<'_>) -> serde_json::Result<()> {
-    for (name, value) in fields {
-        let switch = SWITCHES
-            .iter()
-            .find(|(known, _)| kind == ConfigKind::IpamConfiguration && known == name);
-        let value = value.filter(|v| switch.is_none() || **v != Value::Bool(false));
-        document.set(switch.map_or(name, |(_, stored)| stored), value, order::of(kind))?;
-    }
-    Ok(())
+const SPEC: &str = "spec";
+
+/// New fields go where Go's encoder would put them.
+fn set(kind: ConfigKind, text: String, fields: &Fields<'_>) -> serde_json::Result<String> {
+    fields.iter().try_fold(text, |text, (name, value)| {
+        let (path, value) = match SWITCHES.iter().find(|(known, _)| known == name) {
+            _ if kind != ConfigKind::IpamConfiguration => (format!("{SPEC}.{name}"), *value),
+            // Go leaves out what is false.
+            Some((_, stored)) => ((*stored).to_owned(), value.filter(|v| **v != Value::Bool(false))),
+            None => ((*name).to_owned(), *value),
+        };
+        json_text::with(&text, &path, value, order::of(kind)).ok_or_else(no_spec)
+    })
+}
+
+fn no_spec() -> serde_json::Error {
+    serde_json::Error::custom("it has no object to set fields in")
 }
 
 #[cfg(test)]

@@ -1,21 +1,20 @@
 //! Calico's etcd: one connection that feeds the world as the watches of the Kubernetes API do, and takes writes.
 //! There is none unless the spec asks for it.
 
-mod document;
 mod keys;
+pub mod link;
 mod order;
 mod rpc;
 mod secret;
 mod session;
 mod write;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::Client;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tonic::transport::Channel;
 use tracing::{info, warn};
 use wn_api::spec::Etcd;
 use wn_plan::calico::datastore;
@@ -23,30 +22,11 @@ use wn_plan::observed::{EtcdFacts, EtcdTrouble};
 
 use crate::metrics::Pulse;
 use crate::world::World;
+use link::Link;
 use secret::{Certificates, State};
 
 pub use keys::TOPICS;
 pub use write::write;
-
-/// The way to etcd while there is one.
-#[derive(Clone)]
-pub struct Link {
-    prefix: String,
-    channel: Arc<Mutex<Option<Channel>>>,
-}
-
-impl Link {
-    fn channel(&self) -> Option<Channel> {
-        self.channel
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn set(&self, channel: Option<Channel>) {
-        *self.channel.lock().unwrap_or_else(PoisonError::into_inner) = channel;
-    }
-}
 
 /// Starts to follow an etcd; dropping the set ends it.
 pub fn follow(
@@ -56,10 +36,7 @@ pub fn follow(
     world: Arc<World>,
     pulse: Arc<Pulse>,
 ) -> (Link, JoinSet<()>) {
-    let link = Link {
-        prefix: datastore::prefix(spec).to_owned(),
-        channel: Arc::default(),
-    };
+    let link = Link::new(datastore::prefix(spec));
     let mut tasks = JoinSet::new();
     let first = if spec.secret_ref.is_some() {
         State::Unknown

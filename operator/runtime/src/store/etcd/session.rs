@@ -8,13 +8,13 @@ use serde_json::Value;
 use tonic::Status;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 use tracing::warn;
-use wn_plan::observed::{EtcdTrouble, Key};
+use wn_plan::observed::{EtcdTrouble, Key, Topic};
 
 use super::keys::{self, TOPICS};
 use super::rpc::{self, DELETED, KeyValue, RangeRequest, WatchCreateRequest};
 use super::secret::Certificates;
 use crate::metrics::Pulse;
-use crate::world::{Topic, World};
+use crate::world::World;
 
 /// As long as Calico's own client waits for a connection, halved: there may be other members.
 const CONNECT: Duration = Duration::from_secs(5);

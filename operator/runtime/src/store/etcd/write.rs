@@ -3,16 +3,16 @@
 use tonic::Status;
 use tonic::transport::Channel;
 use wn_plan::calico::{Action, Write};
+use wn_plan::observed::Topic;
 
-use super::Link;
 use super::keys::{self, Fields};
+use super::link::Link;
 use super::rpc::{
     self, Compare, DeleteRangeRequest, KeyValue, Operation, PutRequest, RangeRequest, RequestOp, TxnRequest,
 };
 use crate::context::Context;
 use crate::error::Error;
 use crate::lease::Leadership;
-use crate::world::Topic;
 
 pub async fn write(context: &Context, link: &Link, write: &Write) -> Result<(), Error> {
     let what = format!("{} {} in etcd", write.kind.as_str(), write.name);

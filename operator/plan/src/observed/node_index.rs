@@ -14,13 +14,13 @@ pub trait OnNode {
 
 /// Facts are boxed because a map keeps its nodes half empty, and keys shared because there are two of each.
 #[derive(Clone, Debug)]
-pub struct Filed<F> {
+pub struct NodeIndex<F> {
     facts: BTreeMap<Arc<Key>, Box<F>>,
     /// Sorted; a list, because a node has one or two and a set would take half a kilobyte for each.
     by_node: BTreeMap<Box<str>, Vec<Arc<Key>>>,
 }
 
-impl<F> Default for Filed<F> {
+impl<F> Default for NodeIndex<F> {
     fn default() -> Self {
         Self {
             facts: BTreeMap::new(),
@@ -29,7 +29,7 @@ impl<F> Default for Filed<F> {
     }
 }
 
-impl<F: OnNode> Filed<F> {
+impl<F: OnNode> NodeIndex<F> {
     pub fn get(&self, key: &Key) -> Option<&F> {
         self.facts.get(key).map(AsRef::as_ref)
     }
@@ -97,13 +97,13 @@ mod tests {
 
     #[test]
     fn a_fact_moves_with_its_node() {
-        let mut filed = Filed::default();
+        let mut index = NodeIndex::default();
         let key = (String::new(), "a".to_owned());
-        filed.insert(key.clone(), On("one"));
-        assert_eq!(filed.of("one").count(), 1);
-        assert_eq!(filed.insert(key.clone(), On("two")), Some(On("one")));
-        assert_eq!((filed.of("one").count(), filed.of("two").count()), (0, 1));
-        assert_eq!(filed.remove(&key), Some(On("two")));
-        assert!(filed.by_node.is_empty() && filed.facts.is_empty());
+        index.insert(key.clone(), On("one"));
+        assert_eq!(index.of("one").count(), 1);
+        assert_eq!(index.insert(key.clone(), On("two")), Some(On("one")));
+        assert_eq!((index.of("one").count(), index.of("two").count()), (0, 1));
+        assert_eq!(index.remove(&key), Some(On("two")));
+        assert!(index.by_node.is_empty() && index.facts.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! When to stop repairing a field, or an object of ours, that someone keeps changing back.
+//! When to stop fixing a field, or an object of the operator, that somebody else keeps changing.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ impl From<&OwnObject> for Subject {
 
 /// What happened to each of them. Lives in memory: a restart forgets, and the count begins again.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Contests {
+pub struct FlapGuard {
     subjects: BTreeMap<Subject, History>,
 }
 
@@ -51,7 +51,7 @@ struct History {
     given_up: Option<Timestamp>,
 }
 
-impl Contests {
+impl FlapGuard {
     /// Until when something that drifted is left alone; `None` when it may be repaired.
     pub fn resting_until(&self, subject: impl Into<Subject>, now: Timestamp) -> Option<Timestamp> {
         let history = self.subjects.get(&subject.into())?;
@@ -75,15 +75,13 @@ impl Contests {
         history.repairs.push(now);
     }
 
-    /// Starts the rest; says whether it is new.
-    pub fn give_up(&mut self, subject: impl Into<Subject>, now: Timestamp) -> bool {
+    /// Starts the rest, unless one runs.
+    pub fn give_up(&mut self, subject: impl Into<Subject>, now: Timestamp) {
         let history = self.subjects.entry(subject.into()).or_default();
-        let running = history.given_up.is_some_and(|since| now < since + REST);
-        if !running {
+        if history.given_up.is_none_or(|since| now >= since + REST) {
             history.given_up = Some(now);
             history.repairs.clear();
         }
-        !running
     }
 
     /// The user changed the CR: everything gets a new chance.
@@ -111,14 +109,14 @@ mod tests {
 
     #[test]
     fn the_third_change_within_ten_minutes_is_left() {
-        let mut contests = Contests::default();
-        assert_eq!(contests.resting_until(field(), at(0)), None);
-        contests.repaired(field(), at(0));
-        assert_eq!(contests.resting_until(field(), at(100)), None);
-        contests.repaired(field(), at(100));
-        assert!(contests.resting_until(field(), at(600)).is_some());
+        let mut flaps = FlapGuard::default();
+        assert_eq!(flaps.resting_until(field(), at(0)), None);
+        flaps.repaired(field(), at(0));
+        assert_eq!(flaps.resting_until(field(), at(100)), None);
+        flaps.repaired(field(), at(100));
+        assert!(flaps.resting_until(field(), at(600)).is_some());
         assert_eq!(
-            contests.resting_until(field(), at(601)),
+            flaps.resting_until(field(), at(601)),
             None,
             "the first repair is over ten minutes ago"
         );
@@ -126,14 +124,14 @@ mod tests {
 
     #[test]
     fn rests_an_hour_then_begins_again() {
-        let mut contests = Contests::default();
-        contests.repaired(field(), at(0));
-        contests.repaired(field(), at(1));
-        assert!(contests.give_up(field(), at(2)));
-        assert!(!contests.give_up(field(), at(3)), "a running rest is not new");
-        assert!(contests.resting_until(field(), at(2 + 3599)).is_some());
-        assert_eq!(contests.resting_until(field(), at(2 + 3600)), None);
-        contests.reset();
-        assert_eq!(contests, Contests::default());
+        let mut flaps = FlapGuard::default();
+        flaps.repaired(field(), at(0));
+        flaps.repaired(field(), at(1));
+        flaps.give_up(field(), at(2));
+        flaps.give_up(field(), at(3));
+        assert!(flaps.resting_until(field(), at(2 + 3599)).is_some());
+        assert_eq!(flaps.resting_until(field(), at(2 + 3600)), None);
+        flaps.reset();
+        assert_eq!(flaps, FlapGuard::default());
     }
 }

@@ -1,9 +1,9 @@
-//! An object off a watch, reduced to its fact while it is parsed, because the peak of a list of thousands is what
-//! stays of memory. Of each kind a partial type names what facts read; serde skips the rest, such as the 50 images
-//! that a Node lists. Labels and annotations are kept whole: a name in them means nothing to us.
+//! An object of a watch, reduced to its fact while it is parsed: a list of thousands must not be in memory as a whole.
+//! For each kind a partial type names the fields that facts read; serde skips the rest, such as the 50 images that a Node
+//! lists. Labels and annotations are kept whole.
 //!
-//! Invariant: every object of these kinds goes through its partial type, the answers to our own writes included, so
-//! that both are read alike.
+//! Invariant: the fact of an object that went through its partial type is the fact of the whole object, so watches and
+//! answers to own writes are read alike.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,9 +15,7 @@ use kube::api::ApiResource;
 use serde::de::{DeserializeOwned, Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wn_plan::observed::{AffinityFacts, BlockFacts, LinuxNodeFacts, NodeFacts, PodFacts, SandboxFailure};
-
-use super::sinks::Fact;
+use wn_plan::observed::Fact;
 
 macro_rules! partial_types {
     ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),+ $(,)? })+) => {$(
@@ -66,10 +64,10 @@ partial_types! {
     Custom { metadata: Metadata, spec: Value }
 }
 
-/// What there is one of for every node: facts are read while a list is parsed, one object after the other, so
-/// that never more than one of them is in memory as a tree.
+/// A kind with one object or more for every node. Facts are read while a list is parsed, one object after the other, so
+/// no more than one of them is in memory as a tree.
 pub trait Numerous: Clone + fmt::Debug + Send + 'static {
-    /// What of it facts read.
+    /// The fields that facts read.
     type Partial: DeserializeOwned + Serialize;
 
     fn metadata(partial: &Self::Partial) -> Option<&Metadata>;
@@ -91,31 +89,30 @@ macro_rules! numerous {
             }
 
             fn fact(object: &Value) -> Fact {
-                let read: fn(&Value) -> Fact = $fact;
-                read(object)
+                $fact(object)
             }
         }
     )+};
 }
 
 numerous! {
-    Nodes: Node, |o| Fact::Node(Box::new(NodeFacts::read(o)));
-    LinuxNodes: Node, |o| Fact::Linux(Some(Box::new(LinuxNodeFacts::read(o))));
-    Pods: Pod, |o| Fact::Pod(PodFacts::read(o));
-    Failures: Event, |o| Fact::Failure(SandboxFailure::read(o));
-    Blocks: Custom, |o| Fact::Block(BlockFacts::read(o).map(|facts| (facts, BlockFacts::free(o))));
-    Affinities: Custom, |o| Fact::Affinity(AffinityFacts::read(o));
+    Nodes: Node, Fact::node;
+    LinuxNodes: Node, Fact::linux;
+    Pods: Pod, Fact::pod;
+    Failures: Event, Fact::failure;
+    Blocks: Custom, Fact::block;
+    Affinities: Custom, Fact::affinity;
 }
 
 /// The fact of an object, with as much of its metadata as a watch needs.
 #[derive(Clone, Debug)]
-pub struct Seen<N> {
+pub struct Parsed<N> {
     metadata: ObjectMeta,
     pub fact: Fact,
     numerous: PhantomData<N>,
 }
 
-impl<'de, N: Numerous> Deserialize<'de> for Seen<N> {
+impl<'de, N: Numerous> Deserialize<'de> for Parsed<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let partial = N::Partial::deserialize(deserializer)?;
         let object = serde_json::to_value(&partial).map_err(D::Error::custom)?;
@@ -133,7 +130,7 @@ impl<'de, N: Numerous> Deserialize<'de> for Seen<N> {
     }
 }
 
-impl<N: Numerous> Resource for Seen<N> {
+impl<N: Numerous> Resource for Parsed<N> {
     type DynamicType = ApiResource;
     type Scope = kube::core::DynamicResourceScope;
 
@@ -167,5 +164,5 @@ impl<N: Numerous> Resource for Seen<N> {
 }
 
 #[cfg(test)]
-#[path = "seen_tests.rs"]
+#[path = "parsed_tests.rs"]
 mod tests;
