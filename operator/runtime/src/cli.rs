@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{acls, lint, told};
+use crate::commands::{acls, images, lint, told};
 
 #[derive(Parser)]
 #[command(name = "windows-node-operator", version, about)]
@@ -27,6 +27,9 @@ enum Command {
     /// Find what Windows does otherwise than network policies mean; the exit code is 1 for warnings, 2 for errors.
     #[command(after_help = lint::EXAMPLES)]
     Lint(lint::Arguments),
+    /// Print the images that Windows nodes pull, for the registry of an air-gapped cluster.
+    #[command(after_help = images::EXAMPLES)]
+    Images(images::Arguments),
     /// Delete the WindowsNodeConfig and wait until the cluster is restored.
     Uninstall {
         /// Seconds to wait.
@@ -75,6 +78,7 @@ pub fn main() -> anyhow::Result<ExitCode> {
         Command::Crd => print_crd()?,
         Command::Acls(arguments) => return Ok(told(acls::run(&arguments))),
         Command::Lint(arguments) => return Ok(told(lint::run(&arguments))),
+        Command::Images(arguments) => return Ok(told(images::run(&arguments))),
         Command::Uninstall { timeout } => {
             crate::telemetry::init("info", LogFormat::Text)?;
             runtime()?.block_on(async {

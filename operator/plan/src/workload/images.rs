@@ -1,0 +1,48 @@
+//! The images of the DaemonSets for a spec and two versions, known without a cluster: what a registry of an air-gapped cluster
+//! must hold.
+
+use std::collections::BTreeSet;
+
+use wn_api::spec::{Management, WindowsNodeConfigSpec};
+
+use super::{kube_proxy, network_agent, node_agent};
+use crate::network;
+use crate::network::role::CalicoRole;
+use crate::observed::Observed;
+use crate::version::Version;
+
+/// References of the images of every DaemonSet that is not `External`. `None` where the network type needs an agent and the
+/// spec names no image of it, which `validate` refuses.
+pub fn images(
+    spec: &WindowsNodeConfigSpec,
+    calico: &Version,
+    kubernetes: &Version,
+) -> Option<BTreeSet<String>> {
+    let registry = spec.image_registry.as_deref();
+    let option = network::of(spec.network.type_);
+    let mut all = BTreeSet::new();
+    if spec.node_agent.management != Management::External {
+        let agent = node_agent::images(&spec.node_agent.image, calico, registry);
+        all.insert(agent.node);
+        match option.calico() {
+            CalicoRole::Networking(_) => {
+                all.insert(agent.cni);
+            }
+            CalicoRole::Policy { .. } => {}
+        }
+    }
+    if option.agent().is_some() && spec.network_agent.management != Management::External {
+        all.insert(network_agent::image(&spec.network_agent.image, registry)?);
+    }
+    let runs_kube_proxy = option.hns_network(&Observed::default()).is_some();
+    if runs_kube_proxy && spec.kube_proxy.management != Management::External {
+        let asked = spec
+            .kube_proxy
+            .version
+            .as_deref()
+            .and_then(|version| version.parse().ok());
+        let version = asked.as_ref().unwrap_or(kubernetes);
+        all.insert(kube_proxy::image(&spec.kube_proxy.image, version, registry));
+    }
+    Some(all)
+}
