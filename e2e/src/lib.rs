@@ -12,6 +12,7 @@ pub mod lab;
 pub mod objects;
 pub mod operator;
 pub mod proof;
+pub mod registry;
 pub mod simulator;
 pub mod skip;
 pub mod stage;
