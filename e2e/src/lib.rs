@@ -13,6 +13,7 @@ pub mod lab;
 pub mod objects;
 pub mod operator;
 pub mod proof;
+pub mod registry;
 pub mod simulator;
 pub mod skip;
 pub mod test_cluster;

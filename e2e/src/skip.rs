@@ -1,4 +1,4 @@
-//! Tests that need what a fresh checkout has not: Wine, or fixtures of Calico's. Each that is skipped is noted in
+//! Tests that need what a fresh checkout has not: Wine, skopeo, or fixtures of Calico's. Each that is skipped is noted in
 //! `target/skipped`, which the last test of the workspace lists (`operator/runtime/tests/skipped.rs`).
 
 use std::fs;

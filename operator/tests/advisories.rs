@@ -138,7 +138,7 @@ fn rendered() -> String {
         let _ = writeln!(
             text,
             "## {}: {}\n\n{} ({:?})\n\n- **Looks at:** {}\n- **What to do:** {}\n- **Source:** {}\n",
-            rule.code, rule.title, rule.limit, rule.severity, rule.reads, rule.mend, rule.source
+            rule.code, rule.title, rule.limit, rule.severity, rule.reads, rule.fix, rule.source
         );
     }
     text.push_str("## Limits that are told elsewhere\n\n| limit | where |\n|---|---|\n");

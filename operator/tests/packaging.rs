@@ -101,11 +101,35 @@ fn dockerfile_builds_with_the_pinned_toolchain() -> Result<()> {
         .context("rust-toolchain.toml names no channel")?;
     let dockerfile = read("Dockerfile")?;
     for line in [
-        format!("rust:{channel}-alpine"),
+        format!("rust:{channel}-bookworm"),
         format!("RUSTUP_TOOLCHAIN={channel}\n"),
     ] {
         assert!(dockerfile.contains(&line), "Dockerfile has no {line:?}");
     }
+    Ok(())
+}
+
+/// A tag can be moved to other code, a commit cannot.
+#[test]
+fn workflows_pin_actions_by_commit() -> Result<()> {
+    let mut pinned = 0;
+    for workflow in ["ci", "release"] {
+        let text = read(&format!(".github/workflows/{workflow}.yaml"))?;
+        for line in text.lines() {
+            let Some((_, action)) = line.split_once("uses: ") else {
+                continue;
+            };
+            if action.starts_with("./") {
+                continue;
+            }
+            let (_, commit) = action.split_once('@').context("no version")?;
+            let (commit, version) = commit.split_once(" # ").with_context(|| line.to_owned())?;
+            let is_commit = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+            assert!(is_commit && version.starts_with('v'), "{workflow}: {line}");
+            pinned += 1;
+        }
+    }
+    assert!(pinned > 0, "no workflow uses an action");
     Ok(())
 }
 

@@ -54,7 +54,7 @@ fn rendered() -> String {
             entry.meaning,
             entry.usually.as_str(),
             entry.evidence,
-            entry.mend,
+            entry.fix,
             entry.source
         );
     }

@@ -68,7 +68,7 @@ pub async fn delete_config(environment: &mut Environment) -> Result<()> {
     if configs.get_opt(names::SINGLETON).await?.is_none() {
         return Ok(());
     }
-    // In mode Observe nothing is given back.
+    // In mode Observe nothing is restored.
     let mut spec = json!({ "network": {"type": "CalicoVXLAN"}, "mode": "Manage" });
     if let Some(etcd) = &environment.etcd {
         // A pod on a Linux node has an address of the pool.

@@ -13,13 +13,13 @@ use super::once::once;
 use super::paths;
 
 /// What to build out of one module, and what a person waiting for it should know.
-struct Recipe {
-    module: &'static str,
+pub(super) struct Recipe {
+    pub module: &'static str,
     /// The requirement in `go.mod` whose version names the result.
-    versioned_by: &'static str,
-    packages: &'static [&'static str],
-    programs: &'static [&'static str],
-    cold: &'static str,
+    pub versioned_by: &'static str,
+    pub packages: &'static [&'static str],
+    pub programs: &'static [&'static str],
+    pub cold: &'static str,
 }
 
 const ETCD: Recipe = Recipe {
@@ -136,7 +136,7 @@ impl Binaries {
     }
 }
 
-fn ensure_module(recipe: &Recipe, progress: &dyn Fn(&str)) -> Result<PathBuf> {
+pub(super) fn ensure_module(recipe: &Recipe, progress: &dyn Fn(&str)) -> Result<PathBuf> {
     let module = GoModule::load(&paths::modules().join(recipe.module))?;
     let version = module.version_of(recipe.versioned_by)?;
     let root = paths::target().join("control-plane");

@@ -68,7 +68,7 @@ fn find_go(module: &GoModule) -> Result<PathBuf> {
 }
 
 /// A program of the `PATH`.
-pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+pub fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))

@@ -22,6 +22,7 @@ mod nodes;
 pub(crate) mod once;
 pub mod paths;
 pub mod process;
+pub mod release_tools;
 mod state;
 
 pub use audit::{AuditEvent, AuditLog, AuditTail};
@@ -32,4 +33,5 @@ pub use cluster::{Cluster, ClusterOptions};
 pub use commands::client;
 pub use components::SERVICE_RANGE;
 pub(crate) use components::free_ports;
+pub use go_build::find_program;
 pub use nodes::{NodeSpec, Os};

@@ -13,19 +13,19 @@ pub enum Fault {
     AgentImagePull,
     /// Felix runs and never says it is ready.
     AgentNotReady,
-    /// Container `node` ends again and again with these last words.
+    /// Container `node` is crash-looping with these last words.
     AgentCrash(&'static str),
     /// kube-proxy's image cannot be pulled; one that runs goes on.
     KubeProxyImagePull,
     /// kube-proxy runs and never says it is ready.
     KubeProxyNotReady,
-    /// kube-proxy ends again and again with these last words.
+    /// kube-proxy is crash-looping with these last words.
     KubeProxyCrash(&'static str),
     /// The image of what networks the node besides Calico cannot be pulled; an agent that runs goes on.
     NetworkAgentImagePull,
     /// That agent runs, and the network is never made.
     NetworkAgentNotReady,
-    /// That agent ends again and again with these last words.
+    /// That agent is crash-looping with these last words.
     NetworkAgentCrash(&'static str),
 }
 

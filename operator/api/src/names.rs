@@ -10,7 +10,7 @@ pub const SINGLETON: &str = "default";
 pub const OPERATOR: &str = "windows-node-operator";
 /// The Lease by which the replicas agree on who writes, in the operator's namespace.
 pub const LEASE: &str = OPERATOR;
-/// Put on the CR while there is something in the cluster to give back.
+/// Put on the CR while there is something in the cluster to restore.
 pub const FINALIZER: &str = "windowsnode.dev/restore";
 
 /// One server-side-apply field manager a concern, so that `managedFields` says what wrote a field.

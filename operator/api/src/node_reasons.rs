@@ -2,7 +2,7 @@
 //! metrics and `docs/reasons.md`. In order of rank: a cause stands before what follows from it.
 
 macro_rules! node_reasons {
-    ($($name:ident { $usually:ident, $meaning:literal, $evidence:literal, $mend:literal, $source:literal })+) => {
+    ($($name:ident { $usually:ident, $meaning:literal, $evidence:literal, $fix:literal, $source:literal })+) => {
         /// A reason, as `reason` of the Node condition says it.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         pub enum NodeReason { $(#[doc = $meaning] $name),+ }
@@ -21,7 +21,7 @@ macro_rules! node_reasons {
                     usually: Weight::$usually,
                     meaning: $meaning,
                     evidence: $evidence,
-                    mend: $mend,
+                    fix: $fix,
                     source: $source,
                 }),+ }
             }
@@ -61,7 +61,7 @@ pub struct Entry {
     /// How we know: the object and field that is read.
     pub evidence: &'static str,
     /// What to do.
-    pub mend: &'static str,
+    pub fix: &'static str,
     /// Who says so: upstream file, page, KB or issue.
     pub source: &'static str,
 }
@@ -80,8 +80,8 @@ node_reasons! {
     OSBuildKnownBad { Failing,
         "This patch level of Windows has a defect that breaks pod networking.",
         "Node status.nodeInfo.kernelVersion",
-        "install the update that mends it",
-        "microsoft/Windows-Containers#516 (20348.2582 to 2761: KB5040437, mended by KB5044281); microsoft/Windows-Containers#78 (17763.1579 and .1637)" }
+        "install the update that fixes it",
+        "microsoft/Windows-Containers#516 (20348.2582 to 2761: KB5040437, fixed by KB5044281); microsoft/Windows-Containers#78 (17763.1579 and .1637)" }
     OSBuildTooOldForOverlay { Failing,
         "This patch level of Windows cannot do overlay (VXLAN) networks with Calico.",
         "Node status.nodeInfo.kernelVersion, spec.network.type",
@@ -144,7 +144,7 @@ node_reasons! {
         "check spec.nodeAgent.image, spec.imageRegistry and imagePullSecrets",
         "kubernetes.io: Images, ImagePullBackOff" }
     AgentCrashLooping { Failing,
-        "Calico's node agent starts and ends again and again.",
+        "Calico's node agent is crash-looping.",
         "Pod status: CrashLoopBackOff, or three restarts with the last within ten minutes",
         "read the last message of the container, and its log with kubectl logs --previous",
         "kubernetes.io: Pod lifecycle, container restart policy" }
@@ -169,7 +169,7 @@ node_reasons! {
         "check spec.networkAgent.image and imagePullSecrets: docs/images.md has the recipe of the image",
         "kubernetes.io: Images, ImagePullBackOff" }
     NetworkAgentCrashLooping { Failing,
-        "The network agent starts and ends again and again.",
+        "The network agent is crash-looping.",
         "Pod status: CrashLoopBackOff, or three restarts with the last within ten minutes",
         "read the last message of the container, and its log with kubectl logs --previous",
         "kubernetes.io: Pod lifecycle, container restart policy" }
@@ -209,7 +209,7 @@ node_reasons! {
         "set --bind-address in spec.kubeProxy.extraArgs, or the kubelet's --node-ip to an address of the node",
         "Kubernetes pkg/proxy/winkernel/proxier.go; seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     KubeProxyCrashLooping { Failing,
-        "kube-proxy starts and ends again and again.",
+        "kube-proxy is crash-looping.",
         "Pod status: CrashLoopBackOff, or three restarts with the last within ten minutes",
         "read the last message of the container, and its log with kubectl logs --previous",
         "kubernetes.io: Pod lifecycle, container restart policy" }
@@ -351,7 +351,7 @@ node_reasons! {
         "replace the node by one of a version that Kubernetes lists for this minor",
         "kubernetes.io: Windows OS version support, of each minor; kubernetes/website#53724 (1.35: 2022 and 2025)" }
     OSBuildOutdated { Advice,
-        "A later update of this Windows mends defects of its networking.",
+        "A later update of this Windows fixes defects of its networking.",
         "Node status.nodeInfo.kernelVersion",
         "install Windows updates",
         "microsoft/Windows-Containers#61 (17763.1554, KB4580390); KB5011551 (17763.2746: more than 64 backends); HNS crash, November 2022 (17763.3650, 20348.1249)" }
@@ -387,7 +387,7 @@ node_reasons! {
         "update the node to Windows 17763.1432 (KB4571748) or later, and let kube-proxy run with --enable-dsr=true",
         "tigera/docs windows-calico/limitations.mdx; Kubernetes pkg/proxy/winkernel/proxier.go" }
     KubeProxyKnownIssue { Advice,
-        "This version of kube-proxy has defects on Windows that a later patch mends.",
+        "This version of kube-proxy has defects on Windows that a later patch fixes.",
         "tag of the image of the running pod",
         "upgrade kube-proxy: set spec.kubeProxy.version to the newest patch of the minor",
         "kubernetes CHANGELOG of each minor" }

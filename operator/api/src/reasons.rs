@@ -151,7 +151,7 @@ reasons! {
     AdvisoriesFound,
     /// Fields already had the operator's values before this CR, so what they were before is not known.
     OriginalsUnknown,
-    /// The CR is being deleted and the cluster is given back.
+    /// The CR is being deleted and the cluster is restored.
     Restoring,
 }
 

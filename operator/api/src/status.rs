@@ -30,7 +30,7 @@ pub struct WindowsNodeConfigStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<PlatformStatus>,
 
-    /// Calico as found, and the values to give back.
+    /// Calico as found, and the values to restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calico: Option<CalicoStatus>,
 
@@ -157,7 +157,7 @@ pub struct CalicoStatus {
     /// what `ClusterInformation` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Each field the operator manages, with the value to give back on delete.
+    /// Each field the operator manages, with the value to restore on delete.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub originals: Vec<Original>,
 }

@@ -860,7 +860,7 @@ fn every_rule_is_whole_and_in_the_table() {
             "{}",
             rule.code
         );
-        for text in [rule.title, rule.limit, rule.reads, rule.mend, rule.source] {
+        for text in [rule.title, rule.limit, rule.reads, rule.fix, rule.source] {
             assert!(
                 !text.is_empty() && !text.contains("  "),
                 "{}: {text:?}",
@@ -869,11 +869,11 @@ fn every_rule_is_whole_and_in_the_table() {
         }
         assert!(rule.limit.ends_with('.'), "{}: a sentence", rule.code);
         assert!(
-            !rule.title.ends_with('.') && !rule.mend.ends_with('.'),
+            !rule.title.ends_with('.') && !rule.fix.ends_with('.'),
             "{}",
             rule.code
         );
-        assert!(rule.mend.starts_with(char::is_lowercase), "{}", rule.code);
+        assert!(rule.fix.starts_with(char::is_lowercase), "{}", rule.code);
     }
     let tested: BTreeSet<_> = table().into_iter().map(|(code, ..)| code).collect();
     // Those of platforms have a table of their own.

@@ -90,7 +90,7 @@ fn a_cluster_that_is_right_is_not_written_to() {
             .originals()
             .iter()
             .all(|o| o.previous.as_ref() == Some(&o.applied)),
-        "nothing to give back"
+        "nothing to restore"
     );
     assert!(cluster.restore().writes.is_empty());
 }
@@ -127,7 +127,7 @@ fn calico_that_is_not_there_yet() {
     assert_yaml_snapshot!("not_installed", findings(&plan));
 }
 
-/// A pause must not lose what is to be given back.
+/// A pause must not lose what is to be restored.
 #[rstest]
 #[case::migration("migrating", |c: &mut Cluster| {
     c.observed.calico.migrations.insert("v1-to-v3".into(), MigrationFacts { phase: "Migrating".into() });
@@ -268,7 +268,7 @@ fn observe_decides_all_and_writes_nothing() {
     assert_eq!(cluster.store.specs(), before);
     assert!(
         cluster.originals().is_empty(),
-        "nothing was changed, so nothing is to be given back"
+        "nothing was changed, so nothing is to be restored"
     );
     assert_yaml_snapshot!(
         "observe_pending",

@@ -52,7 +52,7 @@ fn drift_is_an_etcd_clients() {
     );
 }
 
-/// Calico made it before we could: its values are what is given back.
+/// Calico made it before we could: its values are what is restored.
 #[test]
 fn a_lost_race_to_create_leaves_calicos_object() {
     let mut cluster = cluster();
@@ -137,9 +137,9 @@ fn an_etcd_without_calico_is_not_written_to() {
     assert_yaml_snapshot!("empty", findings(&plan));
 }
 
-/// Its own values would be given back into the wrong store.
+/// Its own values would be restored into the wrong store.
 #[test]
-fn the_kind_of_datastore_is_not_changed_while_something_is_to_be_given_back() {
+fn the_kind_of_datastore_is_not_changed_while_something_is_to_be_restored() {
     let mut cluster = Cluster::vxlan();
     cluster.pass();
     let originals = cluster.originals();

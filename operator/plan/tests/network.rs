@@ -147,7 +147,7 @@ fn flannel_vxlan_as_installed_is_held_and_then_migrated() {
 
     let restoration = cluster.restore();
     assert!(restoration.left.is_empty());
-    assert_eq!(cluster.flannel_text(), before, "given back to the last byte");
+    assert_eq!(cluster.flannel_text(), before, "restored to the last byte");
 }
 
 /// The second time, nobody but the operator has written to the text: it is still flannel's.

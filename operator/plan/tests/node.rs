@@ -867,11 +867,11 @@ fn a_stale_endpoint_is_a_defect_of_bridges_only() {
 fn the_table_is_complete() {
     for reason in R::ALL {
         let entry = reason.entry();
-        for text in [entry.meaning, entry.evidence, entry.mend, entry.source] {
+        for text in [entry.meaning, entry.evidence, entry.fix, entry.source] {
             assert!(!text.is_empty() && !text.contains("  "), "{reason}: {text:?}");
         }
         assert!(
-            entry.meaning.ends_with('.') && !entry.mend.ends_with('.'),
+            entry.meaning.ends_with('.') && !entry.fix.ends_with('.'),
             "{reason}"
         );
     }
@@ -955,13 +955,20 @@ fn label_of_a_group(
         n.labels = n.labels.iter().chain(label).collect();
     });
     let node = &world.observed.nodes[NODE];
-    let found = marks(TaintMode::None, group, node, &world.verdict(), world.now);
+    let found = marks(
+        TaintMode::None,
+        group,
+        node,
+        &world.verdict(),
+        world.now,
+        world.now,
+    );
     assert_eq!(found.group, expected);
 }
 
 fn marks_of(world: &World, mode: TaintMode) -> Marks {
     let node = &world.observed.nodes[NODE];
-    marks(mode, None, node, &world.verdict(), world.now)
+    marks(mode, None, node, &world.verdict(), world.now, world.now)
 }
 
 fn saying(world: World) -> World {

@@ -1,4 +1,4 @@
-//! What is written down to be given back: whose it is, when it lapses, and what is done where nobody knows it.
+//! What is written down to be restored: whose it is, when it lapses, and what is done where nobody knows it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -190,10 +190,7 @@ fn values_of_an_earlier_config_are_not_taken_for_calicos_own() {
         assert!(message.contains(part), "{message}");
     }
     let restoration = cluster.clone().restore();
-    assert!(
-        restoration.writes.is_empty(),
-        "what is not known is not given back"
-    );
+    assert!(restoration.writes.is_empty(), "what is not known is not restored");
     assert!(
         restoration.left.iter().any(|l| l.contains("strictAffinity")),
         "{:?}",
@@ -208,7 +205,7 @@ fn values_of_an_earlier_config_are_not_taken_for_calicos_own() {
     assert!(accepted.restore().left.is_empty());
 
     cluster.edit_spec(|s| s.deletion_policy = DeletionPolicy::Retain);
-    assert_eq!(known(&mut cluster).0, "True", "nothing is given back anyway");
+    assert_eq!(known(&mut cluster).0, "True", "nothing is restored anyway");
 }
 
 #[rstest]
@@ -251,10 +248,10 @@ fn without_managed_fields_the_config_tells(#[case] backup: bool) {
     assert_eq!(known(&mut cluster).0 == "False", backup);
 }
 
-/// A change of network keeps values that it gives back in our apply. After the deletion they are still there, and another object
+/// A change of network keeps values that it restores in our apply. After the deletion they are still there, and another object
 /// that wants just these must not take them for traces of ours.
 #[test]
-fn what_was_given_back_is_no_trace() {
+fn what_was_restored_is_no_trace() {
     let bgp = |cluster: &mut Cluster| cluster.edit_spec(|s| s.network.type_ = NetworkType::CalicoBgp);
     let mut cluster = Cluster::vxlan();
     cluster.pass();
@@ -280,7 +277,7 @@ fn a_value_that_was_right_from_the_start_is_known() {
     assert_eq!((original.unknown, original.previous), (false, Some(json!(true))));
 }
 
-/// The other network type needs other fields, and what is not known is neither given back nor lost.
+/// The other network type needs other fields, and what is not known is neither restored nor lost.
 #[test]
 fn unknown_values_survive_a_change_of_network() {
     let mut cluster = Cluster::vxlan();

@@ -135,7 +135,7 @@ fn drift_is_repaired_and_says_who() {
     assert_eq!(
         cluster.originals(),
         originals,
-        "the value to give back is the first one, not the drifted one"
+        "the value to restore is the first one, not the drifted one"
     );
 }
 
@@ -157,7 +157,7 @@ fn the_third_change_within_ten_minutes_is_left_for_an_hour() {
     assert_eq!(third.calico.revisit, Some(at(30 + 3600)));
     assert_yaml_snapshot!("contested", findings(&third));
 
-    // It is not tried a minute later, it keeps what is to be given back, and an hour later it is tried again.
+    // It is not tried a minute later, it keeps what is to be restored, and an hour later it is tried again.
     cluster.now = at(90);
     let later = cluster.pass();
     assert!(later.calico.writes.is_empty());

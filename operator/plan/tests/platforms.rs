@@ -104,7 +104,7 @@ fn a_refusal_changes_nothing_and_can_be_overruled(
     assert_eq!(said.platform.unwrap().name, name(platform));
     assert_eq!(
         said.calico, last.calico,
-        "what is to be given back is not forgotten"
+        "what is to be restored is not forgotten"
     );
 
     cluster.config_mut().spec.platform.accept_unsupported = true;

@@ -202,7 +202,7 @@ fn switch(cluster: &mut Cluster) {
         s.network.type_ = types[(at + 1) % types.len()];
     });
     cluster.pass();
-    // That a field was given back is noted when it is seen: our own write wakes us.
+    // That a field was restored is noted when it is seen: our own write wakes us.
     cluster.pass();
 }
 
@@ -330,7 +330,7 @@ proptest! {
         cluster.now = at(later);
         prop_assert_eq!(&cluster.status(&cluster.plan()), &status);
         let stored: wn_api::WindowsNodeConfigStatus = serde_json::from_value(serde_json::to_value(&status).unwrap()).unwrap();
-        prop_assert_eq!(stored, status, "and what the API server gives back is what we gave it");
+        prop_assert_eq!(stored, status, "and what the API server restores is what we gave it");
     }
 }
 

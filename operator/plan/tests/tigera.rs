@@ -252,7 +252,7 @@ fn drift_is_repaired_and_says_who() {
 
 /// The list of pools is one field to the API server; what the user does to it stays the user's all the same.
 #[test]
-fn a_pool_added_since_is_not_given_back_away() {
+fn a_pool_added_since_is_not_restored_away() {
     let mut cluster = enforced(NetworkType::CalicoVxlan);
     cluster.pass();
     let mut list = installation(&cluster, POOLS);
@@ -546,7 +546,7 @@ fn theirs_is_available_when_it_is_rolled_out() {
     assert_yaml_snapshot!("mirror", said);
 }
 
-/// Switched on by us, given back, and switched on by the user, as our own message says: it stays on, also when we go.
+/// Switched on by us, restored, and switched on by the user, as our own message says: it stays on, also when we go.
 #[rstest]
 #[case::updated(false)]
 #[case::applied(true)]
@@ -557,7 +557,7 @@ fn hns_of_a_user_is_never_reverted(#[case] applied: bool) {
     cluster.pass();
     assert_eq!(installation(&cluster, HNS), "Disabled");
     cluster.pass();
-    assert_eq!(cluster.original(INSTALLATION, HNS), None, "it was given back");
+    assert_eq!(cluster.original(INSTALLATION, HNS), None, "it was restored");
     let hns = json!({"calicoNetwork": {"windowsDataplane": "HNS"}});
     if applied {
         cluster.apply_as(INSTALLATION, DEFAULT, "kustomize-controller", hns);

@@ -146,7 +146,7 @@ fn service_cidrs_do_not_overlap(#[case] stored: Value, #[case] expected: Value) 
 
 /// While tigera/operator's agent runs on, because a person switched it on, it keeps what it needs.
 #[test]
-fn what_their_agent_needs_is_not_given_back() {
+fn what_their_agent_needs_is_not_restored() {
     let mut cluster = tigera_fresh(NetworkType::CalicoVxlan);
     hns(&mut cluster, PERSON, "HNS");
     fill_in(&mut cluster, OPERATOR);

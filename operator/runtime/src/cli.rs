@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{acls, exit_code, lint};
+use crate::commands::{acls, exit_code, images, lint};
 use crate::settings::{LogFormat, Settings};
 
 #[derive(Parser)]
@@ -27,6 +27,9 @@ enum Command {
     /// Find what Windows does otherwise than network policies mean; the exit code is 1 for warnings, 2 for errors.
     #[command(after_help = lint::EXAMPLES)]
     Lint(lint::Arguments),
+    /// Print the images that Windows nodes pull, for the registry of an air-gapped cluster.
+    #[command(after_help = images::EXAMPLES)]
+    Images(images::Arguments),
     /// Delete the WindowsNodeConfig and wait until the cluster is restored.
     Uninstall {
         /// Seconds to wait.
@@ -44,6 +47,7 @@ pub fn main() -> anyhow::Result<ExitCode> {
         Command::Crd => print_crd()?,
         Command::Acls(arguments) => return Ok(exit_code(acls::run(&arguments))),
         Command::Lint(arguments) => return Ok(exit_code(lint::run(&arguments))),
+        Command::Images(arguments) => return Ok(exit_code(images::run(&arguments))),
         Command::Uninstall { timeout } => {
             crate::telemetry::init("info", LogFormat::Text)?;
             runtime()?.block_on(async {

@@ -69,7 +69,7 @@ async fn undo(
     let restores = deletion::may_restore(config, !left.is_empty(), elapsed);
     left.extend(unmark_nodes(context).await);
     if restores {
-        let (why, waits) = match in_time("what is to be given back", restore(context, config)).await {
+        let (why, waits) = match in_time("what is to be restored", restore(context, config)).await {
             Ok(None) => return Ok(left),
             Ok(Some(why)) => (why, true),
             Err(error) if error.is_stale() && elapsed.may_race() => return Err(error),

@@ -383,7 +383,7 @@ async fn originals_of_what_cannot_be_read_are_named() {
     );
 }
 
-/// Rolled back to a version that cannot read the spec: deletion ends all the same, and gives back what it can.
+/// Rolled back to a version that cannot read the spec: deletion ends all the same, and restores what it can.
 #[tokio::test]
 async fn an_unreadable_config_is_deleted_all_the_same() {
     let mut object = deleted(0, &json!({"network": {"type": "Newer"}, "mode": "Manage"}));

@@ -41,7 +41,7 @@ pub async fn write(
     Ok(true)
 }
 
-/// Stores what is to be given back.
+/// Stores what is to be restored.
 pub async fn originals(
     context: &Context,
     config: &WindowsNodeConfig,

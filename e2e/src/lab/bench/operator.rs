@@ -7,10 +7,12 @@ use jiff::Timestamp;
 use serde_json::json;
 use wn_api::calico::ConfigKind;
 use wn_api::names;
+use wn_release::image::layout::compressed_sizes;
+use wn_release::output::mebibytes;
 
 use super::table::{self, Figures};
 use super::{milliseconds, quantile};
-use crate::control_plane::{AuditEvent, AuditLog, ClusterOptions};
+use crate::control_plane::{AuditEvent, AuditLog, ClusterOptions, paths};
 use crate::objects;
 use crate::operator::USER;
 use crate::test_cluster::{SINGLETON, TestCluster, minimal};
@@ -199,5 +201,19 @@ async fn idle(test: &mut TestCluster, figures: &mut Figures) -> Result<()> {
     let program = format!("/proc/{}/exe", operator.pid());
     let size = std::fs::metadata(program)?.len() as f64 / (1024.0 * 1024.0);
     figures.value("binary, stripped", "≤ 15 MB", format!("{size:.1} MB"));
+    image_sizes(figures)
+}
+
+/// Of what `cargo image` built last, if anything.
+fn image_sizes(figures: &mut Figures) -> Result<()> {
+    let layout = paths::target().join("image").join("layout");
+    if !layout.is_dir() {
+        figures.value("image, compressed", "≤ 8 MB", "not built (cargo image)");
+        return Ok(());
+    }
+    for (platform, size) in compressed_sizes(&layout)? {
+        let what = format!("image {platform}, compressed");
+        figures.value(what, "≤ 8 MB", mebibytes(size));
+    }
     Ok(())
 }

@@ -7,14 +7,14 @@ pub struct Figures {
 }
 
 struct Row {
-    what: &'static str,
+    what: String,
     goal: &'static str,
     found: String,
 }
 
 impl Figures {
-    pub fn value(&mut self, what: &'static str, goal: &'static str, found: impl Into<String>) {
-        let found = found.into();
+    pub fn value(&mut self, what: impl Into<String>, goal: &'static str, found: impl Into<String>) {
+        let (what, found) = (what.into(), found.into());
         self.rows.push(Row { what, goal, found });
     }
 }
@@ -29,7 +29,7 @@ pub fn print(columns: &[(String, Figures)], say: &dyn Fn(&str)) {
     lines[0].extend(columns.iter().map(|(head, _)| head.clone()));
     for (n, row) in longest.into_iter().flatten().enumerate() {
         let cells = columns.iter().map(|(_, figures)| figures.rows.get(n));
-        let mut line = vec![row.what.to_owned(), row.goal.to_owned()];
+        let mut line = vec![row.what.clone(), row.goal.to_owned()];
         line.extend(cells.map(|cell| cell.map_or_else(|| "-".to_owned(), |row| row.found.clone())));
         lines.push(line);
     }

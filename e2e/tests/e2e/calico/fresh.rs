@@ -1,4 +1,4 @@
-//! Calico as its manifest leaves it, from the first apply to the last byte given back.
+//! Calico as its manifest leaves it, from the first apply to the last byte restored.
 
 use anyhow::{Context as _, Result, ensure};
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use super::base::*;
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn becomes_ready_rests_and_is_given_back(#[case] form: CalicoApi) -> Result<()> {
+async fn becomes_ready_rests_and_is_restored(#[case] form: CalicoApi) -> Result<()> {
     let mut test = TestCluster::with_operator(options(form)).await?;
     let before = test.calico_specs().await?;
     let began = Timestamp::now();

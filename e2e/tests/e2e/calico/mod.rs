@@ -1,5 +1,5 @@
 //! Calico's configuration on a real control plane: what the operator changes, whose fields it leaves
-//! alone, when it waits, and what it gives back. Each test has a cluster of its own.
+//! alone, when it waits, and what it restores. Each test has a cluster of its own.
 
 mod absent;
 mod base;

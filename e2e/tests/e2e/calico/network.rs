@@ -39,7 +39,7 @@ async fn bgp_vxlan_and_back(#[case] form: CalicoApi) -> Result<()> {
     test.ready().await?;
     specs_are(&test, "BGP", &bgp(&original)).await?;
     test.delete_and_wait().await?;
-    specs_are(&test, "BGP given back", &original).await?;
+    specs_are(&test, "BGP restored", &original).await?;
 
     // A VNI below what Windows can use and a port: VXLAN sets both, BGP does not want them.
     test.edit(FELIX, DEFAULT, json!({"vxlanVNI": 100}), PERSON)
@@ -57,5 +57,5 @@ async fn bgp_vxlan_and_back(#[case] form: CalicoApi) -> Result<()> {
     test.apply(minimal("CalicoBGP")).await?;
     test.ready().await?;
     test.delete_and_wait().await?;
-    specs_are(&test, "all given back", &before).await
+    specs_are(&test, "all restored", &before).await
 }

@@ -46,7 +46,7 @@ async fn says_what_it_would_write_and_writes_its_status_only(#[case] form: Calic
     ensure!(foreign.is_empty(), "written: {:?}", lines(&foreign));
     ensure!(
         config.pointer("/metadata/finalizers").is_none(),
-        "nothing is to be given back"
+        "nothing is to be restored"
     );
     specs_are(&test, "observed", &before).await?;
 
@@ -72,7 +72,7 @@ async fn says_what_it_would_write_and_writes_its_status_only(#[case] form: Calic
         .collect();
     ensure!(names == ["IPAMConfiguration default strictAffinity"], "{names:?}");
     test.delete_and_wait().await?;
-    specs_are(&test, "given back", &before).await?;
+    specs_are(&test, "restored", &before).await?;
     ensure!(test.calico_specs().await? != Value::Null);
     Ok(())
 }

@@ -68,9 +68,9 @@ async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) ->
     test.ready().await?;
     specs_are(&test, "forced", &vxlan(&before, 4096)).await?;
     test.delete_and_wait().await?;
-    specs_are(&test, "given back", &before).await?;
+    specs_are(&test, "restored", &before).await?;
 
-    // A config made anew says so again. The value given back is ours by now: only another one makes it helm's.
+    // A config made anew says so again. The value restored is ours by now: only another one makes it helm's.
     test.edit(FELIX, DEFAULT, json!({"vxlanVNI": 200}), "helm")
         .await?;
     test.apply(minimal("CalicoVXLAN")).await?;
@@ -157,7 +157,7 @@ async fn a_contested_field_is_left_until_the_config_changes(#[case] form: Calico
     test.ready().await?;
     specs_are(&test, "started again", &vxlan(&before, 4096)).await?;
     test.delete_and_wait().await?;
-    specs_are(&test, "given back", &before).await
+    specs_are(&test, "restored", &before).await
 }
 
 #[rstest]

@@ -103,7 +103,7 @@ async fn nothing_is_written_while_calico_is_not_to_be_written(#[case] form: Cali
             .then_some(()))
     };
     test.until("the config is gone", gone).await?;
-    specs_are(&test, "given back", &before).await
+    specs_are(&test, "restored", &before).await
 }
 
 #[rstest]

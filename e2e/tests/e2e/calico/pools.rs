@@ -67,5 +67,5 @@ async fn a_pool_in_use_is_held_until_migration_is_allowed(#[case] form: CalicoAp
     test.condition_says("Ready", "False", "Restoring", &parts).await?;
     test.apply(migrate).await?;
     test.gone().await?;
-    specs_are(&test, "given back", &before).await
+    specs_are(&test, "restored", &before).await
 }

@@ -49,7 +49,7 @@ async fn round(test: &mut TestCluster, form: CalicoApi, crds: &CalicoCrds, versi
     test.field(FELIX, DEFAULT, "vxlanVNI", json!(4096)).await?;
     test.ready().await?;
     test.delete_and_wait().await?;
-    specs_are(test, "given back", &before).await?;
+    specs_are(test, "restored", &before).await?;
 
     // Without Felix and IPAM objects: both are made as this release's schema wants them, and removed.
     for kind in [IPAM, FELIX] {

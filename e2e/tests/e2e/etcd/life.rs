@@ -1,4 +1,4 @@
-//! Set, kept, raced for, and given back.
+//! Set, kept, raced for, and restored.
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use wn_e2e::test_cluster::at;
 use wn_e2e::etcd_fixture::{BLOCK, FELIX, Fixture, POOL, felix, pool};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_windows_nodes_need_is_set_kept_and_given_back() -> Result<()> {
+async fn what_windows_nodes_need_is_set_kept_and_restored() -> Result<()> {
     let mut fixture = Fixture::start().await?;
     let before = fixture.contents().await?;
     fixture.own_secret().await?;
@@ -61,7 +61,7 @@ async fn what_windows_nodes_need_is_set_kept_and_given_back() -> Result<()> {
         .condition("CalicoConfigured", "True", "AsExpected")
         .await?;
 
-    // Calico is given back when it can be.
+    // Calico is restored when it can be.
     fixture.etcd.kill();
     fixture.test.delete().await?;
     fixture.test.condition("Reconciling", "True", "Restoring").await?;

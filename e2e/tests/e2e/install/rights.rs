@@ -157,7 +157,7 @@ async fn test_cluster(form: CalicoApi) -> Result<TestCluster> {
     cluster_on(cluster).await
 }
 
-/// Calico's own objects are changed and given back; then there are none, and ours are made and removed.
+/// Calico's own objects are changed and restored; then there are none, and ours are made and removed.
 async fn calico_life(test: &mut TestCluster) -> Result<()> {
     let before = test.calico_specs().await?;
     test.start_operator().await?;
@@ -172,7 +172,7 @@ async fn calico_life(test: &mut TestCluster) -> Result<()> {
     .await?;
     test.event("DriftRepaired", "strictAffinity").await?;
     test.delete_and_wait().await?;
-    ensure!(test.calico_specs().await? == before, "Calico was not given back");
+    ensure!(test.calico_specs().await? == before, "Calico was not restored");
 
     for kind in [ConfigKind::IpamConfiguration, ConfigKind::FelixConfiguration] {
         test.calico(kind)
@@ -277,7 +277,7 @@ async fn workload_life(test: &TestCluster) -> Result<()> {
     test.delete_and_wait().await
 }
 
-/// Networks that are not Calico's, one after the other; flannel's configuration is changed and given back.
+/// Networks that are not Calico's, one after the other; flannel's configuration is changed and restored.
 async fn network_life(test: &TestCluster) -> Result<()> {
     flannel::assign_pod_cidrs(test).await?;
     flannel::install(

@@ -9,7 +9,7 @@ use wn_e2e::test_cluster::minimal;
 use super::base::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn vxlan_is_held_migrated_repaired_and_given_back() -> Result<()> {
+async fn vxlan_is_held_migrated_repaired_and_restored() -> Result<()> {
     let mut test = test_cluster().await?;
     test.start_operator().await?;
     test.apply(spec("FlannelVXLAN")).await?;

@@ -1,5 +1,5 @@
 //! Networks that are not Calico's, on a real control plane: each type works, or says why not; what is changed is
-//! repaired and given back.
+//! repaired and restored.
 
 mod base;
 mod cloud;

@@ -161,7 +161,7 @@ async fn refused_from_the_start() -> Result<()> {
     let config = test.config().await?;
     ensure!(
         config["metadata"]["finalizers"].is_null(),
-        "nothing is to be given back"
+        "nothing is to be restored"
     );
     ensure!(config["status"]["pendingChanges"].is_null());
 

@@ -17,7 +17,7 @@ use wn_e2e::objects;
 use wn_e2e::operator::{NAME, Operator};
 use wn_e2e::test_cluster::{LIMIT, TestCluster, condition, minimal};
 
-use sound::{given_back, sound};
+use sound::{restored, sound};
 
 /// Far more writes than either way has: a guard against an operator that never comes to rest.
 const TOO_MANY: usize = 60;
@@ -76,7 +76,7 @@ async fn killed_after_any_write_of_the_way_out(#[case] form: CalicoApi) -> Resul
     killed_after_any_write(set(form).await?, &way).await
 }
 
-/// From VXLAN to BGP: some fields change, others are given back on the way.
+/// From VXLAN to BGP: some fields change, others are restored on the way.
 #[rstest]
 #[case::v1(CalicoApi::V1, false)]
 #[case::v3(CalicoApi::V3, false)]
@@ -88,7 +88,7 @@ async fn killed_after_any_write_of_a_change_of_network(
     #[case] deleted: bool,
 ) -> Result<()> {
     let test = set(form).await?;
-    // One field that BGP has no wish for had a value, another had none.
+    // One field that BGP does not set had a value, another had none.
     test.edit(FELIX, "default", json!({"vxlanVNI": 100}), "kubectl-edit")
         .await?;
     let way = Way {
@@ -148,7 +148,7 @@ async fn go(test: &mut TestCluster, way: &Way, proxy: &Proxy) -> Result<bool> {
     Ok(stopped)
 }
 
-/// Another operator, on a way of its own, finishes the work, and everything is given back.
+/// Another operator, on a way of its own, finishes the work, and everything is restored.
 async fn finish(test: &mut TestCluster, way: &Way, before: &Value) -> Result<()> {
     sound(test, before).await?;
     match way.to.filter(|_| !way.deleted) {
@@ -167,7 +167,7 @@ async fn finish(test: &mut TestCluster, way: &Way, before: &Value) -> Result<()>
             gone(test).await?;
         }
     }
-    given_back(test, before).await?;
+    restored(test, before).await?;
     test.kill_operator();
     Ok(())
 }

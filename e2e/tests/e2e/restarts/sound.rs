@@ -56,11 +56,11 @@ pub async fn sound(test: &TestCluster, before: &Value) -> Result<()> {
     Ok(())
 }
 
-pub async fn given_back(test: &TestCluster, before: &Value) -> Result<()> {
+pub async fn restored(test: &TestCluster, before: &Value) -> Result<()> {
     let now = test.calico_specs().await?;
     ensure!(
         serde_json::to_string(&now)? == serde_json::to_string(before)?,
-        "not given back\nfound {now:#}\nexpected {before:#}"
+        "not restored\nfound {now:#}\nexpected {before:#}"
     );
     for name in ["calico-node-windows", "kube-proxy-windows"] {
         let left = async || Ok(test.daemon_set(name).await?.is_null().then_some(()));

@@ -1,4 +1,4 @@
-//! Beside tigera/operator: from Degraded to Available by what we write, given back, and never two agents on one node.
+//! Beside tigera/operator: from Degraded to Available by what we write, restored, and never two agents on one node.
 
 mod fresh;
 mod support;

@@ -62,7 +62,7 @@ async fn ours_theirs_ours() -> Result<()> {
     ensure!(test.daemon_set(AGENT).await?.is_null());
 
     test.apply(spec("Report")).await?;
-    installation_until(&test, "windowsDataplane is given back", |s| {
+    installation_until(&test, "windowsDataplane is restored", |s| {
         s["calicoNetwork"]["windowsDataplane"] == "Disabled" && s["windowsNodes"].is_null()
     })
     .await?;

@@ -154,7 +154,7 @@ fn condemned(wrong: &mut Complaints, line: &Value, (reason, _, expect, word): &R
     wrong.contains("message", message, word);
     wrong.holds(
         || format!("{message:?} does not say how to repair it"),
-        message.ends_with(reason.entry().mend),
+        message.ends_with(reason.entry().fix),
     );
 }
 

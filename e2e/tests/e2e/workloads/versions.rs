@@ -83,7 +83,7 @@ async fn update_windows(test: &TestCluster, kernel: &str) -> Result<()> {
     Ok(())
 }
 
-/// Pods of kube-proxy that are placed on node `old`, as `pod/<name>`.
+/// Pods of kube-proxy that are scheduled on node `old`, as `pod/<name>`.
 async fn proxies_of_old(test: &TestCluster) -> Result<Vec<String>> {
     let get = [
         "get",

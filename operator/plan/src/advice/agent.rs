@@ -16,8 +16,8 @@ pub const RULES: &[Rule] = &[
                 resets TCP connections.",
         reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
                 spec.calicoVersion",
-        mend: "upgrade Calico to v3.31 or later",
-        source: "projectcalico/calico#10199, mended by #10437",
+        fix: "upgrade Calico to v3.31 or later",
+        source: "projectcalico/calico#10199, fixed by #10437",
         check: resets,
     },
     Rule {
@@ -28,7 +28,7 @@ pub const RULES: &[Rule] = &[
         reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
                 spec.calicoVersion; the image of the agent's DaemonSet; spec.nodeAgent.image.tag of the \
                 WindowsNodeConfig",
-        mend: "run the same release on all nodes",
+        fix: "run the same release on all nodes",
         source: "tigera/docs windows-calico: manual upgrade",
         check: skew,
     },
@@ -39,7 +39,7 @@ pub const RULES: &[Rule] = &[
         limit: "Calico for Windows is tested with its own networks and those of clouds: on an overlay of flannel nobody upstream tries \
                 its network policy.",
         reads: "spec.network.type of the WindowsNodeConfig; whether Calico is installed",
-        mend: "test your policies on Windows pods before you rely on them, or set spec.network.type to CalicoVXLAN",
+        fix: "test your policies on Windows pods before you rely on them, or set spec.network.type to CalicoVXLAN",
         source: "tigera/docs windows-calico: requirements",
         check: untested_overlay,
     },
@@ -50,7 +50,7 @@ pub const RULES: &[Rule] = &[
         limit: "With windows_use_single_network off Calico makes an HNS network for each block of a node, and kube-proxy serves one of them: \
                 pods of the others reach no Service.",
         reads: "spec.nodeAgent.useSingleNetwork of the WindowsNodeConfig",
-        mend: "keep useSingleNetwork true and give the IPPool larger blocks (blockSize), or do without Services in pods of further blocks; change \
+        fix: "keep useSingleNetwork true and give the IPPool larger blocks (blockSize), or do without Services in pods of further blocks; change \
                it on a node without pods, because HNS endpoints are left behind otherwise",
         source: "tigera/docs windows-calico: limitations, Single IP block per host",
         check: several_networks,

@@ -12,7 +12,7 @@ pub const RULES: &[Rule] = &[Rule {
     limit: "Addresses of Services are advertised by Linux nodes only, so that traffic for a Service with externalTrafficPolicy Local and \
             pods on Windows nodes is drawn to no node that has them.",
     reads: "BGPConfiguration `default` spec.serviceClusterIPs, spec.serviceExternalIPs, spec.serviceLoadBalancerIPs",
-    mend: "use externalTrafficPolicy Cluster for Services with pods on Windows nodes",
+    fix: "use externalTrafficPolicy Cluster for Services with pods on Windows nodes",
     source: "tigera/docs windows-calico/limitations.mdx",
     check: services,
 }];

@@ -11,7 +11,7 @@ pub const RULES: &[Rule] = &[Rule {
     limit: "A DaemonSet whose pods say nothing about kubernetes.io/os gets one on each Windows node, where an image for Linux cannot run: it \
             waits there for ever, and an update of it does not end.",
     reads: "DaemonSet spec.template.spec: os, nodeSelector, nodeAffinity, tolerations; Node spec.taints of Windows nodes",
-    mend: "give the DaemonSet nodeSelector kubernetes.io/os: linux, or taint Windows nodes with os=windows:NoSchedule",
+    fix: "give the DaemonSet nodeSelector kubernetes.io/os: linux, or taint Windows nodes with os=windows:NoSchedule",
     source: "kubernetes/kubernetes#94366; flannel-io/flannel#1459",
     check: anywhere,
 }];

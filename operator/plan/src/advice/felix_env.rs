@@ -28,7 +28,7 @@ pub const RULES: &[Rule] = &[
         limit: "The agent's pods on Windows nodes set FELIX_HEALTHENABLED=true and FELIX_DEFAULTENDPOINTTOHOSTACTION=ACCEPT, \
                 which come before FelixConfiguration `default`.",
         reads: "FelixConfiguration `default` spec.healthEnabled, spec.defaultEndpointToHostAction",
-        mend: "expect it on Linux nodes only",
+        fix: "expect it on Linux nodes only",
         source: "Calico felix/config (order of sources); tigera/operator pkg/render/windows.go",
         check: shadowed,
     },
@@ -39,7 +39,7 @@ pub const RULES: &[Rule] = &[
         limit: "What the environment of the agent's pods says comes before FelixConfiguration `node.<name>`, too.",
         reads: "FelixConfiguration `node.<name>` of Windows nodes: spec.healthEnabled, spec.defaultEndpointToHostAction, \
                 spec.ipv6Support",
-        mend: "take the field out of it, because it has no effect",
+        fix: "take the field out of it, because it has no effect",
         source: "Calico felix/config (order of sources); tigera/operator pkg/render/windows.go",
         check: shadowed_on_a_node,
     },
@@ -50,7 +50,7 @@ pub const RULES: &[Rule] = &[
         limit: "The probes of the agent's pods ask the port that FELIX_HEALTHPORT names, else 9099, and do not read \
                 FelixConfiguration: with another healthPort Felix counts as dead and is restarted again and again.",
         reads: "FelixConfiguration `default` spec.healthPort",
-        mend: "set spec.healthPort to 9099 or remove it",
+        fix: "set spec.healthPort to 9099 or remove it",
         source: "projectcalico/calico node/pkg/health/health.go",
         check: probes,
     },
@@ -61,7 +61,7 @@ pub const RULES: &[Rule] = &[
         limit: "The agent's pods share the node's network, where kube-proxy and the kubelet listen as well: who comes second \
                 cannot serve.",
         reads: "FelixConfiguration `default` spec.healthPort, spec.prometheusMetricsPort with spec.prometheusMetricsEnabled",
-        mend: "choose a port that nobody on the node uses",
+        fix: "choose a port that nobody on the node uses",
         source: "kubernetes.io: Ports and Protocols; Calico FelixConfiguration healthPort, prometheusMetricsPort",
         check: ports,
     },

@@ -6,7 +6,7 @@ use wn_api::spec::{Ipam, Policy};
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
-use crate::calico::room;
+use crate::calico::capacity;
 use crate::observed::CalicoObject;
 
 const IPAM: &str = "IPAMConfiguration default";
@@ -19,7 +19,7 @@ pub const RULES: &[Rule] = &[
         limit: "Windows nodes cannot borrow addresses, and IPAM refuses to serve them while strictAffinity is not true.",
         reads: "IPAMConfiguration `default` (IPAMConfig in v1) spec.strictAffinity; spec.calico.strictAffinity of the \
                 WindowsNodeConfig",
-        mend: "set it to true, or set spec.calico.strictAffinity of the WindowsNodeConfig to Enforce",
+        fix: "set it to true, or set spec.calico.strictAffinity of the WindowsNodeConfig to Enforce",
         source: "libcalico-go lib/ipam/ipam.go ErrStrictAffinity; projectcalico/calico#10619",
         check: strict_affinity,
     },
@@ -30,7 +30,7 @@ pub const RULES: &[Rule] = &[
         limit: "Calico's clients refuse an IPAM configuration with maxBlocksPerHost and without strictAffinity, which is what giving \
                 strictAffinity back would leave.",
         reads: "IPAMConfiguration `default` spec.maxBlocksPerHost; status.calico.originals of the WindowsNodeConfig",
-        mend: "set maxBlocksPerHost to 0 before the WindowsNodeConfig is deleted, or give it deletionPolicy Retain",
+        fix: "set maxBlocksPerHost to 0 before the WindowsNodeConfig is deleted, or give it deletionPolicy Retain",
         source: "libcalico-go lib/ipam/ipam.go SetIPAMConfig",
         check: max_blocks,
     },
@@ -41,7 +41,7 @@ pub const RULES: &[Rule] = &[
         limit: "A Windows node routes its whole block to itself: a pod elsewhere with an address of it, borrowed while strictAffinity was \
                 off, is not reached from that node.",
         reads: "IPAMBlock spec.affinity, spec.attributes of blocks of Windows nodes",
-        mend: "delete these pods, so that they get addresses of their own node's block",
+        fix: "delete these pods, so that they get addresses of their own node's block",
         source: "tigera/docs windows-calico/limitations.mdx (address borrowing); libcalico-go lib/ipam",
         check: foreign,
     },
@@ -52,7 +52,7 @@ pub const RULES: &[Rule] = &[
         limit: "With strictAffinity a node without a block of its own cannot borrow addresses of another node's: its pods wait in \
                 ContainerCreating.",
         reads: "IPPool spec.cidr, spec.blockSize, spec.nodeSelector; IPAMBlock spec.cidr, spec.affinity; labels of Nodes",
-        mend: "add an IPPool before the next nodes join",
+        fix: "add an IPPool before the next nodes join",
         source: "libcalico-go lib/ipam/ipam.go autoAssign (StrictAffinity)",
         check: few_blocks,
     },
@@ -85,7 +85,7 @@ fn max_blocks(cluster: &Cluster) -> Vec<Hit> {
         .filter(|_| gives_back_strict_affinity(cluster))
         .map(|limit| {
             let message = format!(
-                "maxBlocksPerHost is {limit}, which is invalid once strictAffinity is given back as it was"
+                "maxBlocksPerHost is {limit}, which is invalid once strictAffinity is restored as it was"
             );
             Hit::new(IPAM, "spec.maxBlocksPerHost", message)
         })
@@ -106,7 +106,9 @@ fn gives_back_strict_affinity(cluster: &Cluster) -> bool {
 
 fn few_blocks(cluster: &Cluster) -> Vec<Hit> {
     let asked = cluster.backend.is_some() && cluster.spec.network.ipam == Ipam::CalicoIpam;
-    let short = asked.then(|| room::nearly_too_small(cluster.observed)).flatten();
+    let short = asked
+        .then(|| capacity::nearly_too_small(cluster.observed))
+        .flatten();
     short
         .map(|short| {
             let message = format!("IPPool {} has free blocks for hardly another node", short.pools);

@@ -14,7 +14,7 @@ pub const RULES: &[Rule] = &[
         limit: "Without direct server return, connections to a ClusterIP come from the node's address, and network policy that selects \
                 their sources is not enforced.",
         reads: "DaemonSet spec.template.spec.containers: command, args of kube-proxy; Node annotation rke2.io/node-args",
-        mend: "run kube-proxy with --enable-dsr=true, up to Kubernetes v1.32 with feature gate WinDSR=true",
+        fix: "run kube-proxy with --enable-dsr=true, up to Kubernetes v1.32 with feature gate WinDSR=true",
         source: "tigera/docs windows-calico/limitations.mdx; Kubernetes pkg/proxy/winkernel/proxier.go",
         check: dsr,
     },
@@ -26,7 +26,7 @@ pub const RULES: &[Rule] = &[
                 kubelet beside it.",
         reads: "tag of kube-proxy's image in DaemonSet spec.template.spec.containers; version of the API server; Node \
                 status.nodeInfo.kubeletVersion",
-        mend: "give kube-proxy the version of the kubelets",
+        fix: "give kube-proxy the version of the kubelets",
         source: "kubernetes.io: Version skew policy",
         check: skew,
     },

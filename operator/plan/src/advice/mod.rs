@@ -37,7 +37,7 @@ pub struct Rule {
     /// Objects and fields that are looked at.
     pub reads: &'static str,
     /// What to do; part of each message.
-    pub mend: &'static str,
+    pub fix: &'static str,
     /// Where the limit is documented.
     pub source: &'static str,
     pub check: fn(&Cluster) -> Vec<Hit>,
@@ -121,7 +121,7 @@ fn of_rule(rule: &Rule, cluster: &Cluster) -> Vec<Advisory> {
         severity: rule.severity,
         object: hit.object,
         field: hit.field,
-        message: format!("{}; {}", hit.message, rule.mend),
+        message: format!("{}; {}", hit.message, rule.fix),
         source: rule.source,
     })
     .collect()

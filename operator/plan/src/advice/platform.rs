@@ -20,7 +20,7 @@ pub const RULES: &[Rule] = &[
         title: "A refusal is overruled",
         limit: "Calico for Windows does not support the platform, or not with this network type, and the object says to go on.",
         reads: "spec.platform.acceptUnsupported of the WindowsNodeConfig; what gives the platform away",
-        mend: "the object says to go on all the same",
+        fix: "the object says to go on all the same",
         source: LIMITATIONS,
         check: accepted,
     },
@@ -31,7 +31,7 @@ pub const RULES: &[Rule] = &[
         limit: "Without direct server return, connections to a ClusterIP come from the node's address, and network policy that selects \
                 their sources is not enforced.",
         reads: "what gives the platform away: EKS",
-        mend: "check --enable-dsr in the bootstrap's -KubeProxyExtraArgs",
+        fix: "check --enable-dsr in the bootstrap's -KubeProxyExtraArgs",
         source: LIMITATIONS,
         check: eks,
     },
@@ -41,7 +41,7 @@ pub const RULES: &[Rule] = &[
         title: "Not for production on EKS",
         limit: "Calico for Windows on EKS is not for production.",
         reads: "what gives the platform away: EKS",
-        mend: "keep production off these nodes, or know why not",
+        fix: "keep production off these nodes, or know why not",
         source: LIMITATIONS,
         check: eks_production,
     },
@@ -51,7 +51,7 @@ pub const RULES: &[Rule] = &[
         title: "AKS must be created for Calico's policy",
         limit: "Calico's network policy works on Windows nodes of AKS only if the cluster was created with it and with Azure CNI.",
         reads: "what gives the platform away: AKS",
-        mend: "create the cluster with network policy calico and Azure CNI",
+        fix: "create the cluster with network policy calico and Azure CNI",
         source: REQUIREMENTS,
         check: aks,
     },
@@ -61,7 +61,7 @@ pub const RULES: &[Rule] = &[
         title: "The route to the metadata service may be lost",
         limit: "Making the HNS switch takes the route to the metadata service 169.254.169.254; Calico's agent puts it back when it starts.",
         reads: "spec.providerID of nodes: AWS, GCE; spec.network.type of the WindowsNodeConfig",
-        mend: "check from a pod that needs credentials of its instance",
+        fix: "check from a pod that needs credentials of its instance",
         source: "Calico node/windows-packaging/CalicoWindows/node/node-service.ps1",
         check: metadata,
     },
@@ -72,7 +72,7 @@ pub const RULES: &[Rule] = &[
         limit: "EC2 drops packets with addresses of pods, which network types without an overlay send as they are; Felix' awsSrcDstCheck \
                 switches the check off on Linux nodes only.",
         reads: "spec.providerID of nodes: AWS; spec.network.type of the WindowsNodeConfig",
-        mend: "switch the source/destination check off on each Windows instance",
+        fix: "switch the source/destination check off on each Windows instance",
         source: REQUIREMENTS,
         check: source_check,
     },
@@ -83,7 +83,7 @@ pub const RULES: &[Rule] = &[
         limit: "On an L2Bridge network HNS sends packets of pods with the MAC address of their node, so that no hypervisor has a reason to \
                 drop them. Microsoft's list of common problems asks for MAC address spoofing on virtual machines all the same.",
         reads: "spec.providerID of nodes: none of a cloud; spec.network.type of the WindowsNodeConfig",
-        mend: "if packets of pods do not leave a virtual machine, allow MAC address spoofing on its adapter (Hyper-V: Set-VMNetworkAdapter \
+        fix: "if packets of pods do not leave a virtual machine, allow MAC address spoofing on its adapter (Hyper-V: Set-VMNetworkAdapter \
                -MacAddressSpoofing On; vSphere: forged transmits)",
         source: "https://techcommunity.microsoft.com/blog/networkingblog/l2bridge-container-networking/1180923; \
                  https://learn.microsoft.com/en-us/virtualization/windowscontainers/kubernetes/common-problems",
@@ -95,7 +95,7 @@ pub const RULES: &[Rule] = &[
         title: "The cloud's firewall and VXLAN",
         limit: "An overlay needs UDP 4789 between all nodes, Linux and Windows.",
         reads: "spec.providerID of nodes: AWS, GCE, Azure, DigitalOcean; spec.network.type of the WindowsNodeConfig",
-        mend: "let UDP 4789 through between all nodes in the cloud's firewall rules",
+        fix: "let UDP 4789 through between all nodes in the cloud's firewall rules",
         source: REQUIREMENTS,
         check: firewall,
     },
@@ -105,7 +105,7 @@ pub const RULES: &[Rule] = &[
         title: "Kubernetes is newer than the operator",
         limit: "This version of the operator was not tested against the API server's minor version.",
         reads: "version of the API server",
-        mend: "use a version of the operator that knows this minor; until then it works on as it is",
+        fix: "use a version of the operator that knows this minor; until then it works on as it is",
         source: "README.md, Compatibility",
         check: untested,
     },
@@ -115,7 +115,7 @@ pub const RULES: &[Rule] = &[
         title: "BGP needs the role RemoteAccess",
         limit: "BGP on Windows is done by the role RemoteAccess with Routing; without it, or its service, confd stops.",
         reads: "spec.network.type of the WindowsNodeConfig",
-        mend: "install it on each Windows node (Install-WindowsFeature RemoteAccess, Routing; Install-RemoteAccess -VpnType RoutingOnly)",
+        fix: "install it on each Windows node (Install-WindowsFeature RemoteAccess, Routing; Install-RemoteAccess -VpnType RoutingOnly)",
         source: REQUIREMENTS,
         check: remote_access,
     },
@@ -126,8 +126,8 @@ pub const RULES: &[Rule] = &[
         limit: "From v3.30.3 until v3.31.5 and v3.32 Calico configures no BGP on Windows nodes, so that no route to their pods is announced.",
         reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
                 spec.calicoVersion; spec.network.type of the WindowsNodeConfig",
-        mend: "upgrade to v3.31.5, v3.32 or later",
-        source: "projectcalico/calico#11714, mended by #12063 and #11748; rancher/rke2#9286",
+        fix: "upgrade to v3.31.5, v3.32 or later",
+        source: "projectcalico/calico#11714, fixed by #12063 and #11748; rancher/rke2#9286",
         check: no_bgp,
     },
 ];
@@ -270,7 +270,7 @@ fn no_bgp(cluster: &Cluster) -> Vec<Hit> {
         .collect()
 }
 
-/// From v3.30.3 (calico#11714, rke2#9286) until it was mended in v3.31.5 (calico#12063) and v3.32 (calico#11748).
+/// From v3.30.3 (calico#11714, rke2#9286) until it was fixed in v3.31.5 (calico#12063) and v3.32 (calico#11748).
 fn lacks_bgp(version: &Version) -> bool {
     matches!(
         (version.major, version.minor, version.patch),

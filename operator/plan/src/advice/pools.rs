@@ -18,7 +18,7 @@ pub const RULES: &[Rule] = &[
         title: "An IPv6 pool selects Windows nodes",
         limit: "Calico for Windows does IPv4 only: pods on Windows nodes get no address of an IPv6 pool.",
         reads: "IPPool spec.cidr, spec.nodeSelector, spec.disabled",
-        mend: "keep pods that need IPv6 on Linux nodes, and say so in the pool's spec.nodeSelector",
+        fix: "keep pods that need IPv6 on Linux nodes, and say so in the pool's spec.nodeSelector",
         source: LIMITATIONS,
         check: ipv6,
     },
@@ -29,7 +29,7 @@ pub const RULES: &[Rule] = &[
         limit: "Windows nodes encapsulate to every VXLAN pool in any case, while Linux nodes of a CrossSubnet pool answer \
                 without within a subnet: packets between them take two ways.",
         reads: "IPPool spec.vxlanMode of pools that do not serve Windows nodes",
-        mend: "set spec.vxlanMode of the pool to Always",
+        fix: "set spec.vxlanMode of the pool to Always",
         source: "projectcalico/calico felix/dataplane/windows (vxlan manager); tigera/docs#1547",
         check: cross_subnet,
     },
@@ -40,7 +40,7 @@ pub const RULES: &[Rule] = &[
         limit: "Windows nodes have one kind of network: they cannot talk to pods in pools that are encapsulated otherwise, \
                 least of all by IPIP.",
         reads: "IPPool spec.ipipMode, spec.vxlanMode of pools that do not serve Windows nodes",
-        mend: "give every pool that Windows pods must reach the encapsulation of spec.network.type",
+        fix: "give every pool that Windows pods must reach the encapsulation of spec.network.type",
         source: REQUIREMENTS,
         check: mixed,
     },
@@ -51,7 +51,7 @@ pub const RULES: &[Rule] = &[
         limit: "A Windows node has one block of addresses and Windows keeps four of it, so that no more pods than the rest can run \
                 there: 60 with blocks of 26 bits.",
         reads: "IPPool spec.blockSize; Node status.allocatable.pods of Windows nodes",
-        mend: "make a pool with larger blocks (spec.blockSize 25 holds 124 pods) for Windows nodes, or lower the kubelet's maxPods; a \
+        fix: "make a pool with larger blocks (spec.blockSize 25 holds 124 pods) for Windows nodes, or lower the kubelet's maxPods; a \
                pool's block size cannot be changed",
         source: "projectcalico/calico#4861; libcalico-go lib/ipam (HostReservedAttr, MaxBlocksPerHost)",
         check: block_size,
@@ -63,7 +63,7 @@ pub const RULES: &[Rule] = &[
         limit: "Windows reads a pool's natOutgoing when a pod is created, and pods that are older keep what was said then. A change by \
                 whoever made the pool cannot be told from their other writes, so only one by somebody else is seen.",
         reads: "IPPool metadata.managedFields of spec.natOutgoing; IPAMBlock spec.attributes timestamp of pods on Windows nodes",
-        mend: "create these pods anew",
+        fix: "create these pods anew",
         source: LIMITATIONS,
         check: nat_changed,
     },
@@ -74,7 +74,7 @@ pub const RULES: &[Rule] = &[
         limit: "A block of a Windows node holds four addresses that Windows keeps, so IPAM passes over pools with a block size \
                 beyond 29 there.",
         reads: "IPPool spec.blockSize, spec.nodeSelector",
-        mend: "make a pool with spec.blockSize of 29 or less for Windows nodes, or keep them out by the pool's spec.nodeSelector",
+        fix: "make a pool with spec.blockSize of 29 or less for Windows nodes, or keep them out by the pool's spec.nodeSelector",
         source: "libcalico-go lib/ipam/ipam.go getMaxPrefixLen",
         check: small_blocks,
     },
@@ -84,7 +84,7 @@ pub const RULES: &[Rule] = &[
         title: "Pods on Windows nodes reach the outside without NAT",
         limit: "Without natOutgoing pods keep their address towards the world outside the pools, which must know a way back.",
         reads: "IPPool spec.natOutgoing of pools that serve Windows nodes",
-        mend: "set spec.natOutgoing to true unless the network outside routes the pool's addresses",
+        fix: "set spec.natOutgoing to true unless the network outside routes the pool's addresses",
         source: "kubernetes-sigs/sig-windows-tools#378; projectcalico/calico#7594",
         check: no_nat,
     },
@@ -176,7 +176,7 @@ fn block_size(cluster: &Cluster) -> Vec<Hit> {
         .into_iter()
         .filter_map(|(name, pool)| {
             let size = pools::block_size(pool);
-            let room = pools::room(size);
+            let room = pools::capacity(size);
             let most = most.map(u64::from).filter(|most| *most > room)?;
             let message = format!(
                 "blocks of {size} bits hold {room} pods, and kubelets of Windows nodes take up to {most}"

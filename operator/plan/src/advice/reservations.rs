@@ -20,7 +20,7 @@ pub const RULES: &[Rule] = &[
         limit: "A Windows node has one block of addresses, and takes none of another: when all of it is reserved no pod gets an \
                 address there.",
         reads: "IPReservation spec.reservedCIDRs; IPAMBlock spec.cidr of Windows nodes",
-        mend: "reserve less, or release the block so that the node gets another one",
+        fix: "reserve less, or release the block so that the node gets another one",
         source: SOURCE,
         check: whole,
     },
@@ -31,7 +31,7 @@ pub const RULES: &[Rule] = &[
         limit: "Addresses that are reserved are not given to pods. A Windows node has one block only, and Windows keeps its first three \
                 addresses and its last whether they are reserved or not.",
         reads: "IPReservation spec.reservedCIDRs; IPAMBlock spec.cidr of Windows nodes; IPPool spec.cidr before there are blocks",
-        mend: "keep reservations out of the pools of Windows nodes, or count the addresses as lost there",
+        fix: "keep reservations out of the pools of Windows nodes, or count the addresses as lost there",
         source: SOURCE,
         check: part,
     },

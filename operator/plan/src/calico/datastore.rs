@@ -29,7 +29,7 @@ pub fn finding(spec: &Datastore, observed: &Observed) -> Option<Finding> {
         return Some(Finding {
             reason: Reason::InputInvalid,
             message: format!(
-                "spec.calico.datastore was changed, and status.calico.originals are to be given back to the one before: set its type back to \
+                "spec.calico.datastore was changed, and status.calico.originals are to be restored to the one before: set its type back to \
                  {before}, delete the WindowsNodeConfig, and create it anew with the other"
             ),
         });

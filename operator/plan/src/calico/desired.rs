@@ -101,12 +101,12 @@ fn others_use(observed: &Observed, mode: &str) -> bool {
         .any(|(_, pool)| !matches!(pool.text(mode), "" | "Never"))
 }
 
-/// The spec's; else the one we set before, so that a change by hand is drift and not a new wish; else the
+/// The spec's; else the one we set before, so that a change by hand is drift and not a new choice; else the
 /// cluster's if Windows can use it; else the lowest Windows can use.
 fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]) -> i32 {
     let asked = spec.calico.vxlan.as_ref().and_then(|v| v.vni);
     let is_vni = |o: &&Original| o.kind == ConfigKind::FelixConfiguration && o.field == VNI;
-    // Not usable: one that was given back, because for a while CalicoBGP was asked for.
+    // Not usable: one that was restored, because for a while CalicoBGP was asked for.
     let set = || usable(number(&originals.iter().find(is_vni)?.applied)?);
     let found = || usable(found_vni(observed)?);
     asked.or_else(set).or_else(found).unwrap_or(MIN_VXLAN_VNI)

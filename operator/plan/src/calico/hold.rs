@@ -63,7 +63,7 @@ pub fn felix_in_use(observed: &Observed, fields: &[&Desired]) -> String {
     in_use(&format!("IPPool {}", names_of(overlays_in_use(observed))), &wish)
 }
 
-/// Why originals are not given back now: pods on Linux nodes use what would change.
+/// Why originals are not restored now: pods on Linux nodes use what would change.
 pub fn restoring(originals: &[Original], observed: &Observed) -> Option<String> {
     let encapsulation = &observed.config.as_ref()?.object().spec.calico.encapsulation;
     let mut pools = BTreeSet::new();
@@ -84,7 +84,7 @@ pub fn restoring(originals: &[Original], observed: &Observed) -> Option<String> 
     held.then(|| in_use(&pool, &wishes.join(", ")))
 }
 
-/// Pools whose pods lose their traffic when the original is given back.
+/// Pools whose pods lose their traffic when the original is restored.
 fn interrupted(original: &Original, observed: &Observed) -> Vec<String> {
     let Some(object) = observed.object(original.kind, &original.name) else {
         return Vec::new();

@@ -18,7 +18,7 @@ impl Judge<'_> {
         let Some(installation) = installation_object(self.observed) else {
             return;
         };
-        self.judged.released = tigera::being_given_back(self.spec, self.observed)
+        self.judged.released = tigera::being_restored(self.spec, self.observed)
             .into_iter()
             .collect();
         let enforce = self.spec.calico.installation == Policy::Enforce;
@@ -56,7 +56,7 @@ impl Judge<'_> {
         }
     }
 
-    /// One finding for all, with one command that mends all.
+    /// One finding for all, with one command that fixes all.
     fn report_on(&mut self, fields: &[Desired], installation: &CalicoObject) {
         let differing = tigera::differing(fields, installation);
         if differing.is_empty() {

@@ -1,9 +1,10 @@
-//! Calico's configuration: what Windows nodes need of it, who may be overruled for it, what is given back.
+//! Calico's configuration: what Windows nodes need of it, who may be overruled for it, what is restored.
 //!
 //! The plan speaks of kinds, names and fields; which API or store holds them is the runtime's matter.
 //! Invariant: no write without an entry in `originals` that was stored before it.
 
 pub mod api;
+pub mod capacity;
 pub mod datastore;
 mod desired;
 pub mod flap_guard;
@@ -15,7 +16,6 @@ pub mod originals;
 mod ownership;
 pub mod pools;
 pub mod restore;
-pub mod room;
 mod selector;
 mod writes;
 

@@ -1,4 +1,4 @@
-//! The values to give back: what they are, when they are written down, when they lapse.
+//! The values to restore: what they are, when they are written down, when they lapse.
 
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
@@ -24,7 +24,7 @@ pub fn next(
     observed: &Observed,
 ) -> Vec<Original> {
     let wanted = judged.wanted.iter().map(|w| (&w.desired.id, &w.desired.value));
-    // After a deletion that restored, some field has another value than ours: what is ours of the others was given back.
+    // After a deletion that restored, some field has another value than ours: what is ours of the others was restored.
     let untouched = held.is_empty()
         && wanted.clone().all(|(id, value)| {
             object(observed, id).is_none_or(|object| object.spec.get(&id.field) == Some(value))
@@ -135,7 +135,7 @@ fn is_restored(config: &WindowsNodeConfig) -> bool {
 }
 
 /// A field no longer wanted: reported on or contested, it keeps its entry for the day of deletion;
-/// replaced by another network type, it is given back (`lapsed`), and then its entry says so. Once it has its own
+/// replaced by another network type, it is restored (`lapsed`), and then its entry says so. Once it has its own
 /// value again and nothing of its object is wanted, the entry goes.
 fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Original> {
     let Some(object) = object(observed, &FieldId::of(original)) else {
@@ -151,7 +151,7 @@ fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Or
     }
     let returned = object.spec.get(&original.field) == original.previous.as_ref();
     match (lapsed(original, judged), returned) {
-        // Until it is given back nothing may be forgotten: the write that does so may fail, or we may.
+        // Until it is restored nothing may be forgotten: the write that does so may fail, or we may.
         (true, false) => {
             let ours = object.is_ours(&original.field, &original.applied);
             ours.then(|| original.clone())
@@ -188,12 +188,9 @@ fn replaced(original: &Original, judged: &Judged) -> bool {
         && !judged.wanted.iter().any(|w| w.desired.id.is_of(original))
 }
 
-/// What an apply must keep on an object besides what we want, or it would remove it: values given back, and values whose
+/// What an apply must keep on an object besides what we want, or it would remove it: values restored, and values whose
 /// originals are not known.
-pub fn given_back<'a>(
-    list: &'a [Original],
-    judged: &'a Judged,
-) -> impl Iterator<Item = (FieldId, &'a Value)> {
+pub fn restored<'a>(list: &'a [Original], judged: &'a Judged) -> impl Iterator<Item = (FieldId, &'a Value)> {
     list.iter().filter(|o| lapsed(o, judged)).filter_map(|o| {
         let value = o.previous.as_ref().or(o.unknown.then_some(&o.applied));
         Some((FieldId::of(o), value?))

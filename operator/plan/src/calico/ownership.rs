@@ -8,12 +8,12 @@ use wn_api::reasons::Reason;
 use wn_api::spec::{Conflicts, Ipam, Policy, WhenInUse, WhenPoolsTooSmall, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 
+use super::capacity;
 use super::desired;
 use super::flap_guard::FlapGuard;
 use super::hold;
 use super::judged::{Judged, Wanted};
 use super::pools;
-use super::room;
 use crate::field::{Desired, is_met, plain, shown, who};
 use crate::finding::{Finding, names_of};
 use crate::network;
@@ -97,7 +97,7 @@ impl Judge<'_> {
         let stored = self.observed.object(ConfigKind::IpamConfiguration, DEFAULT);
         let new = |d: &Desired| !is_met(d, stored.and_then(|o| o.spec.get(&d.id.field))) && !self.holds(d);
         let short = (hold && fields.iter().any(new))
-            .then(|| room::too_small(self.observed))
+            .then(|| capacity::too_small(self.observed))
             .flatten();
         if let Some(short) = short {
             return self.find(Reason::PoolsTooSmall, too_small(&short));
@@ -185,7 +185,7 @@ impl Judge<'_> {
                 Err(()) => blocked = true,
             }
         }
-        // What is only reported on is not ours: it is neither written nor given back.
+        // What is only reported on is not ours: it is neither written nor restored.
         if !blocked && policy == Policy::Enforce {
             self.judged.wanted.extend(wanted);
         }
@@ -276,7 +276,7 @@ fn no_pool(observed: &Observed) -> String {
     )
 }
 
-fn too_small(short: &room::Short) -> String {
+fn too_small(short: &capacity::Short) -> String {
     format!(
         "IPPool {} has fewer free blocks of addresses than there are nodes without one ({}), and with strictAffinity these can no longer \
          borrow addresses of other nodes' blocks; waiting to set strictAffinity: true: add an IPPool, or set \

@@ -115,7 +115,7 @@ pub fn block_size(pool: &CalicoObject) -> i64 {
 }
 
 /// Pods a Windows node can have with one block of this prefix length.
-pub fn room(block_size: i64) -> u64 {
+pub fn capacity(block_size: i64) -> u64 {
     let bits = u32::try_from(32 - block_size).unwrap_or_default().min(32);
     (1_u64 << bits).saturating_sub(RESERVED)
 }
@@ -208,7 +208,7 @@ mod tests {
     #[case(-5, (1 << 32) - 4)]
     #[case(99, 0)]
     fn room_for_pods(#[case] block_size: i64, #[case] expected: u64) {
-        assert_eq!(room(block_size), expected);
+        assert_eq!(capacity(block_size), expected);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::tigera;
 pub struct Restoration {
     pub writes: Vec<Write>,
     pub left: Vec<String>,
-    /// Why encapsulation, and what it depends on, is not given back yet.
+    /// Why encapsulation, and what it depends on, is not restored yet.
     pub held: Option<String>,
 }
 

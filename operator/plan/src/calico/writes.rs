@@ -37,7 +37,7 @@ fn write(
     let of_object = |w: &&Wanted| w.desired.id.kind == kind && w.desired.id.name == name;
     let wanted: Vec<_> = judged.wanted.iter().filter(of_object).collect();
     let object = observed.object(kind, name);
-    // An apply of less than we hold would remove the rest: the field is given back by itself, the rest follows.
+    // An apply of less than we hold would remove the rest: the field is restored by itself, the rest follows.
     if let Some(write) = object.and_then(|o| release(kind, name, judged, o, held)) {
         return Some(write);
     }
@@ -50,7 +50,7 @@ fn write(
     changes.extend(
         held.iter()
             .filter(here)
-            .filter_map(|o| given_back(o, judged, object)),
+            .filter_map(|o| restored(o, judged, object)),
     );
     if changes.is_empty() {
         return None;
@@ -65,8 +65,7 @@ fn write(
                 .filter(|w| holds(w, object))
                 .map(|w| (w.desired.id.field.clone(), w.desired.value.clone()))
                 .collect();
-            let back =
-                originals::given_back(list, judged).filter(|(id, _)| id.kind == kind && id.name == name);
+            let back = originals::restored(list, judged).filter(|(id, _)| id.kind == kind && id.name == name);
             spec.extend(back.map(|(id, value)| (id.field, value.clone())));
             if kind == ConfigKind::Installation {
                 tigera::keep_pools(&mut spec, object, &changes);
@@ -97,7 +96,7 @@ fn release(
         .iter()
         .filter(|o| o.kind == kind && o.name == name && originals::released(o, judged));
     let changes: Vec<_> = released
-        .filter_map(|o| given_back(o, judged, Some(object)))
+        .filter_map(|o| restored(o, judged, Some(object)))
         .collect();
     let fields = returned(kind, &changes, object);
     (!changes.is_empty()).then(|| Write {
@@ -145,7 +144,7 @@ fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {
 
 /// A lapsed field that still has our value and must go back to its own. An object we created has none of
 /// its own: its fields go with it.
-fn given_back(original: &Original, judged: &Judged, object: Option<&CalicoObject>) -> Option<Change> {
+fn restored(original: &Original, judged: &Judged, object: Option<&CalicoObject>) -> Option<Change> {
     let object = object.filter(|_| !original.created && !original.unknown)?;
     let current = object.spec.get(&original.field);
     let ours = object.is_ours(&original.field, &original.applied) && original.previous.as_ref() != current;

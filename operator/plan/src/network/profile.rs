@@ -127,7 +127,7 @@ pub trait NetworkChecks: Sync {
         Vec::new()
     }
 
-    /// Fields outside Calico that must have these values; they are kept, given back and repaired as Calico's are.
+    /// Fields outside Calico that must have these values; they are kept, restored and repaired as Calico's are.
     fn settings(&self, _: &Observed) -> Vec<Desired> {
         Vec::new()
     }

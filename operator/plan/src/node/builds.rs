@@ -16,7 +16,7 @@ pub struct Build {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fit {
     Good,
-    /// Works, and nobody mends it any more.
+    /// Works, and nobody fixes it any more.
     EndOfLife,
     /// Lacks what Calico needs.
     Unfit,
@@ -133,7 +133,7 @@ pub enum Need {
     Overlay,
     /// Direct server return.
     Dsr,
-    /// Nothing works worse than it did, but a defect is mended.
+    /// Nothing works worse than it did, but a defect is fixed.
     Comfort,
 }
 
@@ -205,12 +205,12 @@ pub const FLOORS: &[Floor] = &[
     },
 ];
 
-/// Patch levels with a defect: from `first` to below `mended`.
+/// Patch levels with a defect: from `first` to below `fixed`.
 pub struct Defect {
     pub build: u32,
     pub first: u32,
-    pub mended: u32,
-    pub mended_by: &'static str,
+    pub fixed: u32,
+    pub fixed_by: &'static str,
     pub why: &'static str,
 }
 
@@ -218,22 +218,22 @@ pub const DEFECTS: &[Defect] = &[
     Defect {
         build: 20348,
         first: 2582,
-        mended: 2762,
-        mended_by: "KB5044281 (October 2024)",
+        fixed: 2762,
+        fixed_by: "KB5044281 (October 2024)",
         why: "KB5040437 of July 2024 broke Calico's networking (microsoft/Windows-Containers#516)",
     },
     Defect {
         build: 17763,
         first: 1579,
-        mended: 1580,
-        mended_by: "a later update",
+        fixed: 1580,
+        fixed_by: "a later update",
         why: "load balancing is broken (microsoft/Windows-Containers#78)",
     },
     Defect {
         build: 17763,
         first: 1637,
-        mended: 1638,
-        mended_by: "a later update",
+        fixed: 1638,
+        fixed_by: "a later update",
         why: "load balancing is broken (microsoft/Windows-Containers#78)",
     },
 ];

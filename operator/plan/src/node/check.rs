@@ -129,7 +129,7 @@ pub fn find(reason: NodeReason, cause: impl Into<String>) -> Finding {
     Finding {
         reason,
         weight: reason.entry().usually,
-        message: format!("{}; {}", cause.into(), reason.entry().mend),
+        message: format!("{}; {}", cause.into(), reason.entry().fix),
         until: None,
     }
 }

@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 
-/// From node and DaemonSet being there to a pod being placed: the DaemonSet controller and the scheduler take
+/// From node and DaemonSet being there to a pod being scheduled: the DaemonSet controller and the scheduler take
 /// seconds, a busy control plane a minute.
 pub const PLACED: SignedDuration = SignedDuration::from_mins(2);
 

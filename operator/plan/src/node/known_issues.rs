@@ -1,4 +1,4 @@
-//! Defects of kube-proxy on Windows that a later patch of the same minor mends.
+//! Defects of kube-proxy on Windows that a later patch of the same minor fixes.
 
 use wn_api::component::Component;
 use wn_api::node_reasons::NodeReason;
@@ -10,8 +10,8 @@ struct Defect {
     what: &'static str,
     /// First minor that has it.
     since: u32,
-    /// Minor and patch that mend it, each of its own line.
-    mended: &'static [(u32, u32)],
+    /// Minor and patch that fix it, each of its own line.
+    fixed: &'static [(u32, u32)],
     source: &'static str,
     /// Of pools without an overlay only.
     bridge_only: bool,
@@ -22,35 +22,35 @@ const DEFECTS: &[Defect] = &[
     Defect {
         what: "remote endpoints cannot be created",
         since: 31,
-        mended: &[(31, 9), (32, 5), (33, 1)],
+        fixed: &[(31, 9), (32, 5), (33, 1)],
         source: "kubernetes/kubernetes#131427",
         bridge_only: false,
     },
     Defect {
         what: "backends that change are not replaced in a load balancer",
         since: 32,
-        mended: &[(32, 6), (33, 2)],
+        fixed: &[(32, 6), (33, 2)],
         source: "kubernetes CHANGELOG-1.33",
         bridge_only: false,
     },
     Defect {
         what: "a Service with internalTrafficPolicy Local keeps stale endpoints",
         since: 24,
-        mended: &[(31, 14), (32, 10), (33, 6), (34, 2)],
+        fixed: &[(31, 14), (32, 10), (33, 6), (34, 2)],
         source: "kubernetes/kubernetes#134031",
         bridge_only: false,
     },
     Defect {
         what: "rules are not resynchronised",
         since: 34,
-        mended: &[(34, 4), (35, 1)],
+        fixed: &[(34, 4), (35, 1)],
         source: "kubernetes/kubernetes#135631",
         bridge_only: false,
     },
     Defect {
         what: "a pod's reused address keeps a stale remote endpoint",
         since: 24,
-        mended: &[(34, 8), (35, 5), (36, 1)],
+        fixed: &[(34, 8), (35, 5), (36, 1)],
         source: "kubernetes/kubernetes#138000",
         bridge_only: true,
     },
@@ -63,7 +63,7 @@ pub fn check(view: &View) -> Vec<Finding> {
     let found: Vec<_> = DEFECTS
         .iter()
         .filter(|d| has(d, version) && !(d.bridge_only && view.overlay()))
-        .map(|d| format!("{} ({}, mended in {})", d.what, d.source, mended_in(d)))
+        .map(|d| format!("{} ({}, fixed in {})", d.what, d.source, fixed_in(d)))
         .collect();
     let said = || {
         find(
@@ -75,9 +75,9 @@ pub fn check(view: &View) -> Vec<Finding> {
 }
 
 fn has(defect: &Defect, version: &Version) -> bool {
-    let line = defect.mended.iter().find(|(minor, _)| *minor == version.minor);
+    let line = defect.fixed.iter().find(|(minor, _)| *minor == version.minor);
     let newest = defect
-        .mended
+        .fixed
         .iter()
         .map(|(minor, _)| *minor)
         .max()
@@ -87,9 +87,9 @@ fn has(defect: &Defect, version: &Version) -> bool {
         && line.map_or(version.minor < newest, |(_, patch)| version.patch < *patch)
 }
 
-fn mended_in(defect: &Defect) -> String {
+fn fixed_in(defect: &Defect) -> String {
     let versions: Vec<_> = defect
-        .mended
+        .fixed
         .iter()
         .map(|(minor, patch)| format!("v1.{minor}.{patch}"))
         .collect();

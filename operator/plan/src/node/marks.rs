@@ -42,12 +42,13 @@ pub fn marks(
     group: Option<&'static str>,
     facts: &NodeFacts,
     verdict: &Verdict,
+    since: Timestamp,
     now: Timestamp,
 ) -> Marks {
     let said = facts.said.as_ref();
     let mut condition = condition(verdict);
     let same = said.filter(|s| s.status == condition.status);
-    condition.since = same.map_or(Some(now), |s| s.since);
+    condition.since = same.map_or(Some(since), |s| s.since);
     // The time of the write and no beat: nothing is written while nothing changes.
     condition.heartbeat = Some(now);
     // A deadline that passed changes nothing else of the condition.
@@ -65,12 +66,17 @@ pub fn marks(
     }
 }
 
-fn condition(verdict: &Verdict) -> Said {
-    let status = match verdict.state {
+/// Status of the Node's condition for a state.
+pub const fn condition_status(state: State) -> &'static str {
+    match state {
         State::Ready => "True",
         State::Unknown => "Unknown",
         State::Progressing | State::Failing => "False",
-    };
+    }
+}
+
+fn condition(verdict: &Verdict) -> Said {
+    let status = condition_status(verdict.state);
     let (reason, message) = verdict.cause().map_or(
         (
             Reason::AsExpected.as_str(),

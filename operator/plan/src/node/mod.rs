@@ -23,6 +23,6 @@ mod verdict;
 pub use check::{Finding, View};
 pub use cluster_context::{CalicoIpam, ClusterContext, Run};
 pub use deadlines::SANDBOX_WINDOW;
-pub use marks::{Marks, marks};
+pub use marks::{Marks, condition_status, marks};
 pub use table::{Entry, Judgement, Table};
 pub use verdict::{State, Verdict, verdict};

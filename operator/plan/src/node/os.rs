@@ -102,9 +102,9 @@ fn floor(view: &View, build: u32, ubr: u32, kernel: &str) -> Vec<Finding> {
 fn defect(build: u32, ubr: u32, kernel: &str) -> Option<Finding> {
     let found = DEFECTS
         .iter()
-        .find(|d| d.build == build && (d.first..d.mended).contains(&ubr))?;
+        .find(|d| d.build == build && (d.first..d.fixed).contains(&ubr))?;
     Some(find(
         NodeReason::OSBuildKnownBad,
-        format!("Windows {kernel}: {}, mended by {}", found.why, found.mended_by),
+        format!("Windows {kernel}: {}, fixed by {}", found.why, found.fixed_by),
     ))
 }

@@ -100,7 +100,7 @@ fn find_in(view: &View, pod: Option<&PodFacts>, run: &Run, kind: &Kind) -> Optio
     };
     if let Some(why) = &pod.unscheduled {
         let cause = format!(
-            "the pod of {} is not placed on the node: {}",
+            "the pod of {} is not scheduled on the node: {}",
             kind.what,
             or_unsaid(why)
         );
@@ -179,7 +179,7 @@ fn troubled(view: &View, pod: &PodFacts, trouble: &Trouble, kind: &Kind) -> Find
 
 fn crash(trouble: &Trouble, kind: &Kind) -> String {
     format!(
-        "{} ends again and again (container {}: {})",
+        "{} is crash-looping (container {}: {})",
         kind.what,
         trouble.container,
         or_unsaid(&trouble.message)

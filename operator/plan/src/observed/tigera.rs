@@ -122,7 +122,7 @@ pub fn pool_field(cidr: &str) -> String {
 }
 
 /// The pools of an Installation are one list to the API server. Here the encapsulation of each IPv4 pool is a
-/// field of its own, so that what is given back of one pool never takes along what the user did to another.
+/// field of its own, so that what is restored of one pool never takes along what the user did to another.
 pub fn pools_as_fields(object: &mut CalicoObject) {
     let Some(Value::Array(pools)) = object.spec.get(POOLS).cloned() else {
         return;

@@ -168,7 +168,7 @@ pub fn restoring(message: &str) -> Verdicts {
         Verdict::no(Reason::Restoring, message),
         Verdict::yes(Reason::Restoring, message),
         Verdict::no(Reason::Restoring, "progress is being made"),
-        &Verdict::unknown(Reason::Restoring, "not looked at while the cluster is given back"),
+        &Verdict::unknown(Reason::Restoring, "not looked at while the cluster is restored"),
     )
 }
 

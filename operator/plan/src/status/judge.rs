@@ -69,7 +69,7 @@ fn originals(plan: &Plan) -> Condition {
         Some(Finding { reason, message }) => Condition::no(*reason, message.clone()),
         None => Condition::yes(
             Reason::AsExpected,
-            "status.calico.originals has what deletion gives back",
+            "status.calico.originals has what deletion restores",
         ),
     }
 }

@@ -13,8 +13,8 @@ use wn_api::status::{NodeStatus, NodesStatus, ReasonCount};
 use super::Nodes;
 use super::conditions::to_the_second;
 use crate::finding::names_of;
-use crate::node::{Entry, State};
-use crate::observed::Observed;
+use crate::node::{Entry, State, condition_status};
+use crate::observed::{NodeFacts, Observed};
 
 /// Bytes the list may take, as JSON: an object in etcd has 1.5 MB, and every watcher of ours gets all of it.
 const LIST_BUDGET: usize = 150_000;
@@ -101,7 +101,7 @@ fn node(name: &str, entry: &Entry, observed: &Observed, nodes: Nodes, now: Times
         state: entry.state.as_str().to_owned(),
         reason: cause.map(|f| f.reason.as_str().to_owned()),
         message: cause.map(|f| f.message.clone()),
-        since: Some(Time(to_the_second(entry.since))),
+        since: Some(Time(to_the_second(since(entry, facts)))),
         also: also.into_iter().map(|f| f.reason.as_str().to_owned()).collect(),
         advice: advice
             .into_iter()
@@ -110,6 +110,13 @@ fn node(name: &str, entry: &Entry, observed: &Observed, nodes: Nodes, now: Times
         os_build: some(&facts.kernel_version),
         kubelet: some(&facts.kubelet_version),
     })
+}
+
+/// Since when the node's condition has its status. It is taken from the Node, so that a restart of the operator changes nothing.
+fn since(entry: &Entry, facts: &NodeFacts) -> Timestamp {
+    let status = condition_status(entry.state);
+    let stored = facts.said.as_ref().filter(|said| said.status == status);
+    stored.and_then(|said| said.since).unwrap_or(entry.since)
 }
 
 /// As JSON, near enough: names of fields, quotes and the escapes of messages included.

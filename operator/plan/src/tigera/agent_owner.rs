@@ -97,7 +97,7 @@ fn windows_dataplane() -> FieldId {
 }
 
 /// The field that is to be restored because we run the agent again.
-pub fn being_given_back(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<FieldId> {
+pub fn being_restored(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<FieldId> {
     let installation = installation_object(observed)?;
     let ours = agent_owner(spec, observed) == AgentOwner::Ours;
     (ours && hns(observed) && set_by_us(observed, installation)).then(windows_dataplane)
@@ -148,11 +148,10 @@ pub fn overlap(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Find
     );
     let daemon_set = observed.daemon_sets.get(&key);
     let theirs = daemon_set.is_some_and(|facts| is_theirs(&key, facts, hns(observed)));
-    let (reason, message) = if being_given_back(spec, observed).is_some() {
+    let (reason, message) = if being_restored(spec, observed).is_some() {
         (
             Reason::WaitingForPrecondition,
-            "waits until spec.calicoNetwork.windowsDataplane of Installation default is given back"
-                .to_owned(),
+            "waits until spec.calicoNetwork.windowsDataplane of Installation default is restored".to_owned(),
         )
     } else if hns(observed) {
         (Reason::AgentsOverlap, MANAGED_BESIDE_HNS.to_owned())

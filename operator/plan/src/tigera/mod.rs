@@ -12,7 +12,7 @@ mod trouble;
 mod unmet;
 
 pub use agent_owner::{
-    AgentOwner, agent_owner, being_given_back, installation_object, is_theirs, note, ours_present, overlap,
+    AgentOwner, agent_owner, being_restored, installation_object, is_theirs, note, ours_present, overlap,
 };
 pub use fields::{differing, encapsulations, mismatch, patch, prepared, switch};
 pub use services_endpoint::services_endpoint;

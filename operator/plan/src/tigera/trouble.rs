@@ -48,7 +48,7 @@ pub fn pools_to_come(observed: &Observed) -> Option<String> {
     ))
 }
 
-/// Does tigera/operator's agent run on after everything of ours was given back, because somebody else switched it on?
+/// Does tigera/operator's agent run on after everything of ours was restored, because somebody else switched it on?
 /// It is Degraded without `strictAffinity`, and refuses an Installation that Windows nodes cannot have.
 pub fn runs_on(observed: &Observed) -> bool {
     installation_object(observed).is_some_and(|i| hns(observed) && !set_by_us(observed, i))

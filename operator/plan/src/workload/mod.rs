@@ -2,6 +2,7 @@
 //! decided here; scripts add only what the node alone knows.
 
 mod image;
+mod images;
 pub mod kube_proxy;
 mod meta;
 pub mod network_agent;
@@ -13,6 +14,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use wn_api::spec::{EtcdSecret, Ipam};
 
 use crate::network::role::{CalicoRole, SourceVip};
+
+pub use images::images;
 
 /// What DaemonSets are rendered from. Every value is valid: see `validate` and `inputs`.
 #[derive(Clone, Debug, PartialEq)]

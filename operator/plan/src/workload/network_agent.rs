@@ -100,7 +100,7 @@ pub fn workload(spec: &NetworkAgent, parts: Parts, context: &RenderContext) -> O
 }
 
 /// Nobody publishes it, so only where it usually is can be supposed.
-fn image(image: &Image, global_registry: Option<&str>) -> Option<String> {
+pub(super) fn image(image: &Image, global_registry: Option<&str>) -> Option<String> {
     let default = DefaultImage {
         registry: "docker.io",
         repository: image.repository.clone()?,

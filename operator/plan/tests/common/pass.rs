@@ -119,7 +119,7 @@ impl Cluster {
         assemble(self.config(), Outcome::Settled(settled), self.now)
     }
 
-    /// The CR is deleted: Calico is given back.
+    /// The CR is deleted: Calico is restored.
     pub fn restore(&mut self) -> Restoration {
         let restoration = restore::restoration(&self.originals(), &self.observed);
         restoration.writes.iter().for_each(|w| self.store.execute(w));

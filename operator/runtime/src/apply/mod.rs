@@ -1,5 +1,5 @@
 //! Step 4: makes a plan true, in an order in which every prefix leaves the cluster sound: what is to be
-//! given back is written down first, Calico is made fit before anything is started on it.
+//! restored is written down first, Calico is made fit before anything is started on it.
 
 pub mod finalizer;
 mod objects;

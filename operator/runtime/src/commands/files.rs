@@ -44,7 +44,8 @@ pub fn objects(files: &[PathBuf]) -> anyhow::Result<Objects> {
     Ok(Objects::read(manifests)?)
 }
 
-fn text(file: &Path) -> anyhow::Result<String> {
+/// The whole file, which must be UTF-8; `-` is standard input.
+pub fn text(file: &Path) -> anyhow::Result<String> {
     let name = file.display();
     let bytes = if file.as_os_str() == "-" {
         bounded(std::io::stdin().lock())

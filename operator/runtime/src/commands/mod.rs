@@ -2,6 +2,7 @@
 
 pub mod acls;
 mod files;
+pub mod images;
 pub mod lint;
 mod print;
 

@@ -75,9 +75,10 @@ pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> 
             for name in &names {
                 let judged = table.judge(name, observed, &outcome.cluster, now);
                 let facts = observed.nodes.get(name);
+                let since = table.get(name).map_or(now, |entry| entry.since);
                 let marked = facts.zip(judged.verdict.as_ref()).zip(outcome.taint);
                 let marks = marked.map(|((facts, verdict), taint)| {
-                    marks(taint, outcome.cluster.label(facts), facts, verdict, now)
+                    marks(taint, outcome.cluster.label(facts), facts, verdict, since, now)
                 });
                 news.add(name, &judged, marks.as_ref());
                 context.nodes.update(

@@ -85,13 +85,15 @@ impl<K: Incoming> Feed<K> {
     /// Returns when the right to watch was taken away.
     async fn watch(&self) {
         let (topic, world) = (self.topic, &self.world);
-        let backoff = watcher::DefaultBackoff::default();
-        let selection = apis::selection(topic).page_size(PAGE);
-        let events = StreamBackoff::new(watcher(self.api.clone(), selection), backoff);
+        let events = || {
+            let selection = apis::selection(topic).page_size(PAGE);
+            let backoff = watcher::DefaultBackoff::default();
+            StreamBackoff::new(watcher(self.api.clone(), selection), backoff)
+        };
         let mut list = List::default();
-        let mut events = std::pin::pin!(events);
+        let mut stream = std::pin::pin!(events());
         loop {
-            match events.try_next().await {
+            match stream.try_next().await {
                 Ok(Some(event)) => {
                     // Init is the intention to list, and comes with every try.
                     if !matches!(event, Event::Init) {
@@ -108,6 +110,9 @@ impl<K: Incoming> Feed<K> {
                 Err(error) => {
                     warn!(?topic, %error, "watch failed, trying again");
                     world.failed(topic, self.unread(&error));
+                    if is_unreachable(&error) {
+                        stream.set(events());
+                    }
                 }
             }
         }
@@ -144,7 +149,7 @@ fn objects(url: &str) -> String {
 /// Longer than an API server takes to know its roles after a start.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A watch that went well for so long is not one that ends again and again.
+/// A watch that went well for so long is not one that is crash-looping.
 const STEADY: Duration = Duration::from_mins(10);
 
 /// A list while it arrives.
@@ -209,6 +214,16 @@ fn key<K: Resource>(object: &K) -> Key {
         meta.namespace.clone().unwrap_or_default(),
         meta.name.clone().unwrap_or_default(),
     )
+}
+
+/// Could a watch not be resumed because no API server answered? One that comes back may serve an etcd that was restored from a
+/// snapshot: a watch resumed there at a version of before the restore is told nothing of what was lost. So everything is listed anew.
+fn is_unreachable(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => matches!(status.code, 502..=504),
+        watcher::Error::WatchStartFailed(_) => true,
+        _ => false,
+    }
 }
 
 /// Is it a watch that went well before and is not allowed any more?

@@ -107,6 +107,56 @@ async fn a_watch_that_panics_is_started_again() {
     assert!(counted.parse::<u32>().unwrap() >= 1, "{counted}");
 }
 
+/// The requests of a watch that cannot be resumed: `list` and `watch`, in order.
+async fn requests_after(cannot_resume: Option<u16>) -> Vec<&'static str> {
+    let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let notes = asked.clone();
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let watch = request.uri().query().is_some_and(|q| q.contains("watch=true"));
+        notes.lock().unwrap().push(if watch { "watch" } else { "list" });
+        let list = serde_json::json!({"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "7"}, "items": []});
+        let failure = serde_json::json!({"kind": "Status", "status": "Failure", "message": "no", "code": cannot_resume});
+        let answer = match (watch, cannot_resume) {
+            (false, _) => Ok(answer(200, &list)),
+            (true, Some(code)) => Ok(answer(code, &failure)),
+            (true, None) => Err(BoxError::from("connection refused")),
+        };
+        async move { answer }
+    });
+    let apis = Apis::new(Client::new(service, "default"), "operator");
+    let metrics = Metrics::new();
+    let pulse = metrics.watch(label(Topic::Nodes));
+    let api = apis
+        .api_through::<Parsed<Nodes>>(apis.client(), Topic::Nodes)
+        .unwrap();
+    let world = Arc::new(World::new("operator"));
+    let feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse);
+    let three = async {
+        while asked.lock().unwrap().len() < 3 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::select! {
+        () = feed.for_ever() => {}
+        () = three => {}
+        () = tokio::time::sleep(Duration::from_secs(10)) => {}
+    }
+    let asked = asked.lock().unwrap();
+    asked.iter().take(3).copied().collect()
+}
+
+#[tokio::test]
+async fn everything_is_listed_anew_when_no_api_server_answered() {
+    for (cannot_resume, expected) in [
+        (None, ["list", "watch", "list"]),
+        (Some(503), ["list", "watch", "list"]),
+        (Some(500), ["list", "watch", "watch"]),
+        (Some(429), ["list", "watch", "watch"]),
+    ] {
+        assert_eq!(requests_after(cannot_resume).await, expected, "{cannot_resume:?}");
+    }
+}
+
 /// The right to a watch that went well is taken away, and comes back.
 #[tokio::test]
 async fn a_watch_that_is_refused_later_is_told() {

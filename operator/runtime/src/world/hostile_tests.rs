@@ -152,7 +152,7 @@ fn pass(observed: &Observed, config: &WindowsNodeConfig, now: Timestamp) {
         let judged = table.judge(name, observed, &cluster, now);
         if let Some(verdict) = &judged.verdict {
             let label = cluster.label(facts);
-            let _ = marks(config.spec.readiness.taint, label, facts, verdict, now);
+            let _ = marks(config.spec.readiness.taint, label, facts, verdict, now, now);
         }
     }
     let nodes = status::Nodes {

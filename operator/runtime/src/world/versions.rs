@@ -159,6 +159,6 @@ mod tests {
         assert_eq!(world.missing(), ["Typha"], "it is not ready");
         let _ = world.take_plan();
         world.listed(Topic::Typha, &BTreeSet::new());
-        assert!(known().is_empty() && world.take_plan(), "mended");
+        assert!(known().is_empty() && world.take_plan(), "fixed");
     }
 }

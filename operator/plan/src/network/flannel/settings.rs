@@ -105,7 +105,7 @@ pub fn desired(observed: &Observed) -> Vec<Desired> {
     vec![field(VNI, vni(observed)), field(PORT, VXLAN_PORT.into())]
 }
 
-/// The one we set before, so that a change by hand is drift and not a new wish; else the cluster's if Windows can use
+/// The one we set before, so that a change by hand is drift and not a new choice; else the cluster's if Windows can use
 /// it; else the lowest Windows can use.
 pub fn vni(observed: &Observed) -> i64 {
     let usable = |vni: &i64| *vni >= i64::from(MIN_VXLAN_VNI);

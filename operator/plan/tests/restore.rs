@@ -1,4 +1,4 @@
-//! What was taken is given back: on delete, and when the network type no longer needs it.
+//! What was taken is restored: on delete, and when the network type no longer needs it.
 
 #![allow(clippy::unwrap_used)]
 
@@ -37,7 +37,7 @@ fn bgp_gives_back_what_only_vxlan_needs(#[case] felix: Value) {
     assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanEnabled"), false);
 }
 
-/// What was given back is again Calico's own value: VNI 42 is no more usable the second time.
+/// What was restored is again Calico's own value: VNI 42 is no more usable the second time.
 #[test]
 fn back_to_vxlan_asks_for_a_usable_vni_again() {
     let mut cluster = Cluster::vxlan();
@@ -146,7 +146,7 @@ fn a_lost_race_to_create_gives_back_the_winners_value() {
     assert!(restoration.left.is_empty(), "{:?}", restoration.left);
 }
 
-/// What was set before Linux pods came interrupts them when it is given back: it waits, or a person allows it.
+/// What was set before Linux pods came interrupts them when it is restored: it waits, or a person allows it.
 #[test]
 fn what_interrupts_linux_pods_is_held() {
     let mut cluster = Cluster::vxlan();
@@ -166,7 +166,7 @@ fn what_interrupts_linux_pods_is_held() {
 
 /// A VNI that packets carry in any case holds nothing.
 #[test]
-fn what_interrupts_nobody_is_given_back() {
+fn what_interrupts_nobody_is_restored() {
     let mut cluster = Cluster::vxlan();
     let modes = json!({"ipipMode": "Never", "vxlanMode": "Always"});
     cluster.update(POOL, DEFAULT_POOL, CALICO, modes);
