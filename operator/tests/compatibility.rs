@@ -4,7 +4,6 @@
 use std::fmt::{self, Write as _};
 use std::path::Path;
 
-use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::component::Component;
 use wn_api::names::{CALICO_MINORS, KUBERNETES_MINORS};
 use wn_api::spec::{DatastoreType, NetworkType, Platform, WindowsNodeConfigSpec};
@@ -172,12 +171,11 @@ fn installation() -> [Row; 2] {
             windows_hns: hns,
             ..InstallationFacts::default()
         };
-        let key = (ConfigKind::Installation, DEFAULT.to_owned());
-        let mut observed = Observed {
+        let observed = Observed {
             installation: Some(facts),
+            installation_object: Some(CalicoObject::default()),
             ..Observed::default()
         };
-        observed.calico.objects.insert(key, CalicoObject::default());
         let spec = WindowsNodeConfigSpec::minimal(NetworkType::CalicoVxlan);
         if ownership::of(Component::NodeAgent, &spec, &observed) == Ownership::Managed {
             "our agent runs"

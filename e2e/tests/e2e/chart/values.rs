@@ -98,7 +98,7 @@ fn refuses_values_that_cannot_work() -> Result<()> {
             "terminationGracePeriodSeconds=0",
             "/terminationGracePeriodSeconds",
         ),
-        ("serviceAccount.create=false", "serviceAccount.name is needed"),
+        ("serviceAccount.create=false", "set serviceAccount.name"),
         (
             "kubernetesServiceEndpoint.host=a.example.com",
             "set host and port, or neither",

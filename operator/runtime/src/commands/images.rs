@@ -44,7 +44,7 @@ struct Output {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let spec = match &arguments.file {
         Some(file) => read(&files::text(file)?).with_context(|| file.display().to_string())?,
-        None => WindowsNodeConfigSpec::minimal(NetworkType::CalicoVxlan),
+        None => WindowsNodeConfigSpec::minimal(NetworkType::ALL[0]),
     };
     let images = workload::images(&spec, &arguments.calico, &arguments.kubernetes).with_context(|| {
         format!(
