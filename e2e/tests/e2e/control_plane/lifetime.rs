@@ -40,7 +40,11 @@ async fn a_program_dies_with_a_killed_parent() -> Result<()> {
     // A test is named by its modules, without the crate.
     let (_, module) = module_path!().split_once("::").context("this is a module")?;
     let mut parent = Command::new(std::env::current_exe()?)
-        .args(["--exact", &format!("{module}::parent_to_be_killed"), "--nocapture"])
+        .args([
+            "--exact",
+            &format!("{module}::parent_to_be_killed"),
+            "--nocapture",
+        ])
         .env(PARENT, "1")
         .stdout(Stdio::piped())
         .spawn()?;

@@ -30,7 +30,7 @@ fn every_reason_is_made_to_happen() {
 /// The tests that the table names exist.
 #[test]
 fn what_is_tested_elsewhere_is() {
-    let tests = wn_e2e::control_plane::paths::workspace().join("e2e/tests");
+    let tests = wn_e2e::control_plane::paths::workspace().join("e2e/tests/e2e");
     let folders: Vec<_> = std::fs::read_dir(&tests)
         .unwrap()
         .map(|entry| entry.unwrap().path())

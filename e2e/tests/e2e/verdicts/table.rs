@@ -136,7 +136,7 @@ fn agents() -> Vec<Row> {
             Reason::AgentNotScheduled,
             NodeFault::NoRoom(App::Agent),
             Progressing,
-            "not placed",
+            "not scheduled",
         ),
         (
             Reason::AgentImagePullFailed,
@@ -166,7 +166,7 @@ fn agents() -> Vec<Row> {
             Reason::KubeProxyNotScheduled,
             NodeFault::NoRoom(App::KubeProxy),
             Progressing,
-            "not placed",
+            "not scheduled",
         ),
         (
             Reason::KubeProxyImagePullFailed,

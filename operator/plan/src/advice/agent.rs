@@ -83,14 +83,14 @@ fn untested_overlay(cluster: &Cluster) -> Vec<Hit> {
     untested.filter(|_| calico).map(hit).into_iter().collect()
 }
 
-const MENDED: (u32, u32) = (3, 31);
+const FIXED: (u32, u32) = (3, 31);
 
 fn minor(version: &Version) -> (u32, u32) {
     (version.major, version.minor)
 }
 
 fn resets(cluster: &Cluster) -> Vec<Hit> {
-    let old = cluster.calico().filter(|calico| minor(&calico.version) < MENDED);
+    let old = cluster.calico().filter(|calico| minor(&calico.version) < FIXED);
     old.map(|calico| {
         let message = format!(
             "Calico is {}, where a change of policy resets TCP connections on Windows nodes",

@@ -171,7 +171,7 @@ fn line(advisory: &Advisory) -> AdvisoryStatus {
 /// By code, object and field: other words about the same are no news.
 pub fn news(stored: Option<&AdvisoriesStatus>, new: &AdvisoriesStatus) -> Option<(String, bool)> {
     /// More do not fit into an Event's note.
-    const TOLD: usize = 3;
+    const NAMED: usize = 3;
     let same = |a: &AdvisoryStatus, b: &AdvisoryStatus| {
         (&a.code, &a.object, &a.field) == (&b.code, &b.object, &b.field)
     };
@@ -180,11 +180,11 @@ pub fn news(stored: Option<&AdvisoriesStatus>, new: &AdvisoriesStatus) -> Option
     let grave = fresh.iter().any(|a| a.severity == Severity::Error);
     let mut parts: Vec<_> = fresh
         .iter()
-        .take(TOLD)
+        .take(NAMED)
         .map(|a| format!("{} {}: {}", a.code, a.object, a.message))
         .collect();
-    if fresh.len() > TOLD {
-        let codes: Vec<_> = fresh[TOLD..].iter().map(|a| a.code.as_str()).collect();
+    if fresh.len() > NAMED {
+        let codes: Vec<_> = fresh[NAMED..].iter().map(|a| a.code.as_str()).collect();
         parts.push(format!("and {}: see status.advisories", codes.join(", ")));
     }
     (!parts.is_empty()).then(|| (parts.join("; "), grave))

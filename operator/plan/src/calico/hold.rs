@@ -55,23 +55,26 @@ pub fn overlays_in_use(observed: &Observed) -> impl Iterator<Item = &str> {
 
 /// Fields of Felix that are not set because an overlay is in use.
 pub fn felix_in_use(observed: &Observed, fields: &[&Desired]) -> String {
-    let wishes: Vec<_> = fields
+    let wanted: Vec<_> = fields
         .iter()
         .map(|d| format!("{}: {}", d.id.field, plain(&d.value)))
         .collect();
-    let wish = format!("{} of FelixConfiguration default", wishes.join(", "));
-    in_use(&format!("IPPool {}", names_of(overlays_in_use(observed))), &wish)
+    let wanted = format!("{} of FelixConfiguration default", wanted.join(", "));
+    in_use(
+        &format!("IPPool {}", names_of(overlays_in_use(observed))),
+        &wanted,
+    )
 }
 
 /// Why originals are not restored now: pods on Linux nodes use what would change.
 pub fn restoring(originals: &[Original], observed: &Observed) -> Option<String> {
     let encapsulation = &observed.config.as_ref()?.object().spec.calico.encapsulation;
     let mut pools = BTreeSet::new();
-    let mut wishes = Vec::new();
+    let mut wanted = Vec::new();
     for original in originals {
         let used = interrupted(original, observed);
         if !used.is_empty() {
-            wishes.push(format!(
+            wanted.push(format!(
                 "{}: {}",
                 FieldId::of(original),
                 shown(original.previous.as_ref())
@@ -79,9 +82,9 @@ pub fn restoring(originals: &[Original], observed: &Observed) -> Option<String> 
         }
         pools.extend(used);
     }
-    let held = encapsulation.when_in_use == WhenInUse::Hold && !wishes.is_empty();
+    let held = encapsulation.when_in_use == WhenInUse::Hold && !wanted.is_empty();
     let pool = format!("IPPool {}", names_of(pools.iter().map(String::as_str)));
-    held.then(|| in_use(&pool, &wishes.join(", ")))
+    held.then(|| in_use(&pool, &wanted.join(", ")))
 }
 
 /// Pools whose pods lose their traffic when the original is restored.
@@ -118,9 +121,9 @@ fn cidr_in_use(observed: &Observed, installation: &CalicoObject, field: &str) ->
 }
 
 /// What is said of a change that waits.
-pub fn in_use(pool: &str, wish: &str) -> String {
+pub fn in_use(pool: &str, wanted: &str) -> String {
     format!(
-        "{pool} already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; waiting to set {wish}: \
+        "{pool} already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; waiting to set {wanted}: \
          set spec.calico.encapsulation.whenInUse to Migrate to allow it"
     )
 }

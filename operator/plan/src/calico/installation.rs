@@ -108,16 +108,22 @@ impl Judge<'_> {
             })
             .collect();
         for (cidr, value) in used.iter().filter(|_| hold) {
-            let wish = format!("encapsulation: {}", plain(value));
+            let wanted = format!("encapsulation: {}", plain(value));
             let pool = format!("pool {cidr} of Installation default");
-            self.find(Reason::PoolInUse, hold::in_use(&pool, &wish));
+            self.find(Reason::PoolInUse, hold::in_use(&pool, &wanted));
         }
         hold && !used.is_empty()
     }
 
     /// A pool that tigera/operator makes of the Installation differs: what we wrote there it has still to do, what
     /// stopped us is said there.
-    pub(super) fn reconciled_pool(&mut self, name: &str, pool: &CalicoObject, backend: Backend, wish: &str) {
+    pub(super) fn reconciled_pool(
+        &mut self,
+        name: &str,
+        pool: &CalicoObject,
+        backend: Backend,
+        wanted: &str,
+    ) {
         let field = pool_field(pool.text("cidr"));
         let listed = installation_object(self.observed).is_some_and(|i| {
             let list = i.spec.get(POOLS).and_then(Value::as_array);
@@ -130,7 +136,7 @@ impl Judge<'_> {
         match (enforce && listed, written) {
             (true, true) => self.find(
                 Reason::WaitingForPrecondition,
-                format!("IPPool {name} waits for tigera/operator to set {wish} from Installation default"),
+                format!("IPPool {name} waits for tigera/operator to set {wanted} from Installation default"),
             ),
             (true, false) => {}
             (false, _) => self.find(Reason::PoolManagedByOperator, managed_pool(name, backend)),

@@ -16,7 +16,7 @@ use crate::finding::Finding;
 use crate::observed::{CalicoObject, Observed};
 
 /// The list to store before the next write: every wanted field, with the value it had when we first
-/// wanted it, and what earlier wishes still hold (see `keeps`).
+/// wanted it, and which earlier values are still held (see `keeps`).
 pub fn next(
     held: &[Original],
     judged: &Judged,

@@ -135,19 +135,22 @@ impl Judge<'_> {
             .collect();
         let policy = self.spec.calico.encapsulation.policy;
         if !differing.is_empty() && policy == Policy::Enforce {
-            let wish = fields
+            let wanted = fields
                 .iter()
                 .map(|d| format!("{}: {}", d.id.field, plain(&d.value)))
                 .collect::<Vec<_>>()
                 .join(", ");
             if pool.managed_by_tigera {
-                self.reconciled_pool(name, pool, backend, &wish);
+                self.reconciled_pool(name, pool, backend, &wanted);
                 return false;
             }
             let adopted = differing.iter().all(|d| self.holds(d));
             let hold = self.spec.calico.encapsulation.when_in_use == WhenInUse::Hold;
             if hold && !adopted && pools::in_use(self.observed, pool) {
-                self.find(Reason::PoolInUse, hold::in_use(&format!("IPPool {name}"), &wish));
+                self.find(
+                    Reason::PoolInUse,
+                    hold::in_use(&format!("IPPool {name}"), &wanted),
+                );
                 return false;
             }
         }

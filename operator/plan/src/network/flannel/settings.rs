@@ -134,14 +134,14 @@ pub fn held(spec: &WindowsNodeConfigSpec, observed: &Observed, fields: &[Desired
     if !hold || observed.linux.is_empty() || differing.iter().all(|d| ours(d)) {
         return None;
     }
-    let wish: Vec<_> = differing
+    let wanted: Vec<_> = differing
         .iter()
         .map(|d| format!("{}: {}", d.id.field, d.value))
         .collect();
     let what = format!(
         "{NET_CONF_KEY} is used by Linux nodes, whose traffic a change interrupts; waiting to set {}: set \
          spec.calico.encapsulation.whenInUse to Migrate to allow it, and then {RESTART}",
-        wish.join(", ")
+        wanted.join(", ")
     );
     find(Reason::NetworkInUse, &what)
 }
