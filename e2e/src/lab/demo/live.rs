@@ -92,7 +92,7 @@ fn event(event: &Value) -> Vec<(String, String)> {
     }
     // What is told again is the same object with another count.
     let again = match event.pointer("/series/count").and_then(Value::as_u64) {
-        Some(count) => format!(" (told {count} times)"),
+        Some(count) => format!(" ({count} times)"),
         None => String::new(),
     };
     let line = format!(
