@@ -327,6 +327,24 @@ impl TestCluster {
         Api::all_with(self.client.clone(), &objects::resource("", "v1", "Node", "nodes"))
     }
 
+    /// Removes a Node and its pods, as an autoscaler does. Pods that are left to the garbage collector delay the rollout of their DaemonSet
+    /// by a minute.
+    pub async fn remove_node(&self, name: &str) -> Result<()> {
+        self.cluster.remove_node(name).await?;
+        let host = format!("spec.nodeName={name}");
+        let delete = [
+            "delete",
+            "pods",
+            "-A",
+            "--grace-period=0",
+            "--force",
+            "--field-selector",
+            &host,
+        ];
+        self.cluster.kubectl(&delete).await?;
+        Ok(())
+    }
+
     /// Waits for an Event with this reason whose note contains `part`.
     pub async fn event(&self, reason: &str, part: &str) -> Result<String> {
         let what = format!("Event {reason} with {part:?}");

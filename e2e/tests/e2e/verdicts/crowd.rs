@@ -7,8 +7,8 @@ use wn_e2e::simulator::{Fault, NodeFault};
 use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::support::{
-    Complaints, all_ready, condition, count, eventually, line, node, nodes_of, ready_crowd, remove, said,
-    spec, summary, told_in_all,
+    Complaints, all_ready, condition, count, eventually, line, node, nodes_of, ready_crowd, said, spec,
+    summary, told_in_all,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,7 +61,7 @@ async fn a_node_that_goes_takes_its_verdict_along() -> Result<()> {
         .break_node(&node(1), &NodeFault::BlockExhausted)
         .await?;
     summary(&test, "1/3").await?;
-    remove(&test, &node(0)).await?;
+    test.remove_node(&node(0)).await?;
     summary(&test, "1/2").await?;
     // Somebody's mistake, or a name that is used anew: it is no Windows node any more.
     let words = format!("label node {} kubernetes.io/os=linux --overwrite", node(1));

@@ -211,20 +211,3 @@ pub async fn condition(test: &TestCluster, node: &str, status: &str, reason: &st
     })
     .await
 }
-
-/// Removes a node as an autoscaler does, its pods with it.
-pub async fn remove(test: &TestCluster, name: &str) -> Result<()> {
-    test.cluster.remove_node(name).await?;
-    let host = format!("spec.nodeName={name}");
-    let words = [
-        "delete",
-        "pods",
-        "-A",
-        "--field-selector",
-        &host,
-        "--grace-period=0",
-        "--force",
-    ];
-    test.cluster.kubectl(&words).await?;
-    Ok(())
-}

@@ -7,7 +7,7 @@ use wn_e2e::operator::NAME;
 use wn_e2e::simulator::Fault;
 use wn_e2e::test_cluster::{TestCluster, at, minimal};
 
-use super::support::{AGENT, PROXY, daemon_sets, edit, node_reason, node_status, remove_node};
+use super::support::{AGENT, PROXY, daemon_sets, edit, node_reason, node_status};
 
 async fn summary(test: &TestCluster, wanted: &str) -> Result<Value> {
     test.until(&format!("{wanted} nodes are ready"), async || {
@@ -128,7 +128,7 @@ async fn the_first_node_finds_everything_in_place() -> Result<()> {
     summary(&test, "1/1").await?;
     test.ready().await?;
     assert_eq!(test.simulator.problems("first"), Vec::<String>::new());
-    remove_node(&test, "first").await?;
+    test.remove_node("first").await?;
     test.condition("Ready", "True", "NoWindowsNodes").await?;
     Ok(())
 }

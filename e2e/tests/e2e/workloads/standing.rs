@@ -12,7 +12,7 @@ use wn_e2e::test_cluster::{SINGLETON, TestCluster, at, minimal};
 
 use super::support::{
     AGENT, PROXY, config_maps, daemon_set_until, daemon_sets, edit, foreign, get, gone, namespace,
-    node_status, remove_node, variable,
+    node_status, variable,
 };
 
 const POOL: &str = "default-ipv4-ippool";
@@ -311,7 +311,7 @@ async fn platforms_run_it_themselves() -> Result<()> {
             !test.daemon_set(AGENT).await?.is_null(),
             "{platform} does not bring the agent"
         );
-        remove_node(&test, "theirs").await?;
+        test.remove_node("theirs").await?;
         ours(&test, PROXY).await?;
         test.ready().await?;
     }

@@ -98,24 +98,6 @@ pub async fn node_status(test: &TestCluster, name: &str) -> Result<Value> {
     Ok(found.cloned().unwrap_or_default())
 }
 
-/// Removes a node as an autoscaler does, its pods with it: left to the garbage collector, they hold up a
-/// DaemonSet's roll-out for a minute.
-pub async fn remove_node(test: &TestCluster, name: &str) -> Result<()> {
-    test.cluster.remove_node(name).await?;
-    let host = format!("spec.nodeName={name}");
-    let delete = [
-        "delete",
-        "pods",
-        "-A",
-        "--field-selector",
-        &host,
-        "--grace-period=0",
-        "--force",
-    ];
-    test.cluster.kubectl(&delete).await?;
-    Ok(())
-}
-
 /// Waits until the status gives that reason for a node; its message.
 pub async fn node_reason(test: &TestCluster, name: &str, reason: &str) -> Result<String> {
     test.until(&format!("node {name} is {reason}"), async || {

@@ -6,9 +6,7 @@ use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
 use wn_e2e::operator::NAME;
 use wn_e2e::test_cluster::{TestCluster, minimal};
 
-use super::support::{
-    AGENT, NO_DSR_PROXY, PROXY, arguments, daemon_set_until, image, node_status, remove_node,
-};
+use super::support::{AGENT, NO_DSR_PROXY, PROXY, arguments, daemon_set_until, image, node_status};
 
 const GATE: &str = "--feature-gates=WinDSR=true";
 const DSR: &str = "--enable-dsr=true";
@@ -51,13 +49,13 @@ async fn version_follows_the_oldest_kubelet() -> Result<()> {
     }
 
     // A distribution's build: a tag cannot hold a plus.
-    remove_node(&test, "older").await?;
+    test.remove_node("older").await?;
     test.cluster
         .add_node(NodeSpec::windows("vendor").kubelet_version("v1.33.4+vendor.1"))
         .await?;
     let found = version(&test, "v1.33.4_vendor.1").await?;
     assert!(!arguments(&found).contains(&GATE));
-    remove_node(&test, "vendor").await?;
+    test.remove_node("vendor").await?;
     version(&test, "v1.34.4").await?;
 
     test.apply(json!({"network": {"type": "CalicoVXLAN"}, "kubeProxy": {"version": "v1.35.1"}}))
