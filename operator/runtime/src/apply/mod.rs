@@ -4,12 +4,15 @@
 pub mod finalizer;
 mod objects;
 
+use futures::future::join_all;
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
 use wn_api::calico::ConfigKind;
 use wn_api::component::Component;
 use wn_plan::applied::{Applied, Failure, Part};
+use wn_plan::component::ObjectWrite;
 use wn_plan::decide::Plan;
+use wn_plan::observed::OwnKind;
 use wn_plan::status::originals_to_store;
 
 use crate::context::Context;
@@ -84,6 +87,15 @@ const fn part(kind: ConfigKind) -> Part {
     }
 }
 
+fn applied_object(context: &Context, applied: &mut Applied, write: &ObjectWrite, now: Timestamp) {
+    if write.drift {
+        context.remember(|memory| memory.flaps.repaired(&write.object, now));
+        let kind = format!("{:?}", write.object.kind);
+        context.metrics.drift_repaired(&kind, WHOLE_OBJECT);
+    }
+    applied.objects.push(write.object.clone());
+}
+
 async fn parts(
     context: &Context,
     plan: &Plan,
@@ -112,16 +124,20 @@ async fn parts(
         });
         applied.calico.push(write.clone());
     }
-    for write in &plan.objects {
-        objects::apply(context, write)
-            .await
-            .map_err(|e| (Part::Component(write.component), e))?;
-        if write.drift {
-            context.remember(|memory| memory.flaps.repaired(&write.object, now));
-            let kind = format!("{:?}", write.object.kind);
-            context.metrics.drift_repaired(&kind, WHOLE_OBJECT);
+    // A pod needs the ConfigMaps it mounts. DaemonSets need nothing of each other.
+    for kind in [OwnKind::ConfigMap, OwnKind::DaemonSet] {
+        let writes = plan.objects.iter().filter(|w| w.object.kind == kind);
+        let stored = join_all(writes.map(async |write| (write, objects::apply(context, write).await))).await;
+        let mut failures = Vec::new();
+        for (write, outcome) in stored {
+            match outcome {
+                Ok(()) => applied_object(context, applied, write, now),
+                Err(error) => failures.push((Part::Component(write.component), error)),
+            }
         }
-        applied.objects.push(write.object.clone());
+        if let Some(first) = failures.into_iter().next() {
+            return Err(first);
+        }
     }
     for (component, object) in &plan.deletions {
         objects::delete(context, object)
