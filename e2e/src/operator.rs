@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use kube::{Client, Config};
 use tokio::sync::OnceCell;
+use wn_release::binary;
+use wn_release::platform::Platform;
 
 use crate::control_plane::process::{Process, Program};
 use crate::control_plane::{Cluster, free_ports, paths};
@@ -94,19 +96,41 @@ impl Operator {
     }
 }
 
-/// Builds with the cargo and the profile that built us, and asks cargo where the program is.
+/// The program as it is shipped for a release build, as in benchmarks; else one of the profile of tests.
 async fn build() -> Result<PathBuf> {
+    if cfg!(debug_assertions) {
+        return build_for_tests().await;
+    }
+    tokio::task::spawn_blocking(|| {
+        let built = binary::build(&[Platform::native()])?;
+        let built = built.first().context("cargo built nothing")?;
+        let path = paths::target().join("lab").join(NAME);
+        binary::write(&built.program, &path)?;
+        Ok(path)
+    })
+    .await?
+}
+
+/// What of the workspace cargo builds, so that it need not build anything twice. `cargo test --workspace` has built the program for
+/// the tests of its own package, with the features that all packages and tests ask for together.
+fn selection() -> Result<&'static [&'static str]> {
+    let this = std::env::current_exe().context("find the running program")?;
+    // Where cargo puts test programs.
+    let is_test = this.parent().is_some_and(|folder| folder.ends_with("deps"));
+    Ok(if is_test {
+        &["test", "--no-run", "--workspace", "--test", "architecture"]
+    } else {
+        &["build", "--package", NAME]
+    })
+}
+
+/// Builds with the cargo that built us, and asks it where the program is.
+async fn build_for_tests() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = tokio::process::Command::new(cargo);
-    command.args([
-        "build",
-        "--package",
-        NAME,
-        "--message-format=json-render-diagnostics",
-    ]);
-    if !cfg!(debug_assertions) {
-        command.arg("--release");
-    }
+    command
+        .args(selection()?)
+        .arg("--message-format=json-render-diagnostics");
     // What cargo told this test of its own package: ring's build script would take it for news of its
     // own, and half of the tree would be built anew, forth here and back in the next `cargo test`.
     for (name, _) in std::env::vars_os() {

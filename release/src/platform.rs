@@ -18,6 +18,15 @@ pub enum Platform {
 impl Platform {
     pub const ALL: [Self; 2] = [Self::Amd64, Self::Arm64];
 
+    /// Of this program.
+    pub const fn native() -> Self {
+        if cfg!(target_arch = "aarch64") {
+            Self::Arm64
+        } else {
+            Self::Amd64
+        }
+    }
+
     /// As Go and OCI name it.
     pub const fn architecture(self) -> &'static str {
         match self {
@@ -123,13 +132,8 @@ mod tests {
     #[test]
     fn a_program_is_static() {
         let this = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        let native = if cfg!(target_arch = "x86_64") {
-            Platform::Amd64
-        } else {
-            Platform::Arm64
-        };
         assert!(
-            native
+            Platform::native()
                 .check(&this)
                 .unwrap_err()
                 .to_string()

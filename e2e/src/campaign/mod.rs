@@ -17,9 +17,14 @@ mod user;
 
 pub use proxy::{Proxy, Write};
 
+use std::num::NonZeroUsize;
+use std::ops::Range;
+
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use fastrand::Rng;
+use futures::StreamExt as _;
+use futures::stream;
 
 use crate::control_plane::CalicoApi;
 use environment::{Datastore, Environment};
@@ -44,43 +49,62 @@ pub struct CampaignOptions {
     /// Draws the steps and faults of each round
     #[arg(long, default_value_t = 1, value_name = "S")]
     pub seed: u64,
+    /// Clusters at the same time, each with up to 25 of the rounds
+    #[arg(long, default_value = "1", value_name = "N")]
+    pub clusters: NonZeroUsize,
 }
 
 /// Runs the rounds and prints their table. The first violation ends the campaign with the round's log.
 pub async fn campaign(options: &CampaignOptions, say: &dyn Fn(&str)) -> Result<()> {
+    let each = options.rounds.div_ceil(DATASTORES.len()).min(ROUNDS_PER_CLUSTER);
+    let clusters = (0..options.rounds).step_by(each.max(1)).enumerate();
+    let mut running = stream::iter(clusters)
+        .map(async |(index, first)| {
+            let datastore = DATASTORES[index % DATASTORES.len()];
+            let rounds = first..options.rounds.min(first + each);
+            let mut report = Report::default();
+            let result = on_one_cluster(options.seed, datastore, rounds, &mut report, say).await;
+            (report, result)
+        })
+        .buffer_unordered(options.clusters.get());
     let mut report = Report::default();
-    let result = rounds(options, &mut report, say).await;
+    let mut result = Ok(());
+    while let Some((part, ended)) = running.next().await {
+        report.add(part);
+        result = ended;
+        if result.is_err() {
+            break;
+        }
+    }
+    result = result.and_then(|()| report.require());
     report.print(result.is_err(), say);
     result
 }
 
-async fn rounds(options: &CampaignOptions, report: &mut Report, say: &dyn Fn(&str)) -> Result<()> {
-    let mut done = 0;
-    let each = options.rounds.div_ceil(DATASTORES.len()).min(ROUNDS_PER_CLUSTER);
-    while done < options.rounds {
-        let datastore = DATASTORES[(done / each) % DATASTORES.len()];
-        let mut environment = Environment::start(datastore).await?;
-        let last = options.rounds.min(done + each);
-        for round in done..last {
-            // Each round has its own generator, so that a round is the same whatever came before.
-            let seed = options.seed.wrapping_mul(1_000_003).wrapping_add(round as u64);
-            environment.begin(seed);
-            let result = one(&mut environment, round, report).await;
-            report.faults(environment.injected());
-            if let Err(error) = result {
-                bail!(
-                    "round {round} of seed {} with Calico in {datastore:?}: {error:#}\n\nthe round's log:\n{}\n\nthe operator's log:\n{}",
-                    options.seed,
-                    environment.log().join("\n"),
-                    environment.operator_log(),
-                );
-            }
-            say(&format!("round {round}: {}", report.last()));
+async fn on_one_cluster(
+    seed: u64,
+    datastore: Datastore,
+    rounds: Range<usize>,
+    report: &mut Report,
+    say: &dyn Fn(&str),
+) -> Result<()> {
+    let mut environment = Environment::start(datastore).await?;
+    for round in rounds {
+        // Each round has its own generator, so that a round is the same whatever came before.
+        environment.begin(seed.wrapping_mul(1_000_003).wrapping_add(round as u64));
+        let result = one(&mut environment, round, report).await;
+        report.faults(environment.injected());
+        if let Err(error) = result {
+            bail!(
+                "round {round} of seed {seed} with Calico in {datastore:?}: {error:#}\n\nthe round's log:\n{}\n\nthe operator's log:\n{}",
+                environment.log().join("\n"),
+                environment.operator_log(),
+            );
         }
-        report.memory(environment.memory()?);
-        done = last;
+        say(&format!("round {round}: {}", report.last()));
     }
-    report.require_memory()
+    report.memory(environment.memory()?);
+    Ok(())
 }
 
 async fn one(environment: &mut Environment, round: usize, report: &mut Report) -> Result<()> {

@@ -34,19 +34,21 @@ pub async fn run(environment: &mut Environment, rng: &mut Rng, report: &mut Repo
     environment.note(format!("{refused:?}; the user applies {spec}"));
     environment.test.apply(spec).await?;
     tokio::time::sleep(SETTLED).await;
-    environment.take_writes();
+    let before = refused_writes(environment);
     tokio::time::sleep(COUNTED).await;
-    let tried = environment
-        .take_writes()
-        .into_iter()
-        .flatten()
-        .filter(|w| w.refused)
-        .count();
-    environment.note(format!("{tried} requests in {COUNTED:?}"));
+    let tried = refused_writes(environment);
+    environment.note(format!(
+        "{before} requests in {SETTLED:?}, {tried} in {COUNTED:?}"
+    ));
     ensure!(
         tried <= MOST,
         "{refused:?}: {tried} requests in {COUNTED:?} after {SETTLED:?}, at most {MOST}"
     );
-    report.refusal(tried);
+    report.refusal(before, tried);
     Ok(())
+}
+
+fn refused_writes(environment: &Environment) -> usize {
+    let writes = environment.take_writes();
+    writes.into_iter().flatten().filter(|w| w.refused).count()
 }

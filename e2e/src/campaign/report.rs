@@ -10,6 +10,8 @@ use super::step::Step;
 
 /// Resident memory at the end over that after the first round.
 const MEMORY_RATIO: f64 = 1.2;
+/// Rounds with a refused write after which one must have been tried: a round may change nothing that is refused.
+const ENOUGH_REFUSALS: usize = 3;
 
 /// What was done and found so far.
 #[derive(Debug, Default)]
@@ -18,6 +20,8 @@ pub struct Report {
     faults: BTreeMap<Fault, usize>,
     steps: BTreeMap<Step, usize>,
     refusals: usize,
+    /// Requests whose write was refused before the operator was expected to wait longer.
+    refused: usize,
     /// Requests in ten seconds to an object whose writes are refused.
     most_tries: usize,
     /// Resident memory in KiB after the first and the last round of each cluster.
@@ -44,8 +48,9 @@ impl Report {
         }
     }
 
-    pub fn refusal(&mut self, tries: usize) {
+    pub fn refusal(&mut self, before: usize, tries: usize) {
         self.refusals += 1;
+        self.refused += before;
         self.most_tries = self.most_tries.max(tries);
     }
 
@@ -53,7 +58,35 @@ impl Report {
         self.memory.push(memory);
     }
 
-    pub fn require_memory(&self) -> Result<()> {
+    /// Takes over what happened on another cluster.
+    pub fn add(&mut self, other: Self) {
+        let Self {
+            rounds,
+            faults,
+            steps,
+            refusals,
+            refused,
+            most_tries,
+            memory,
+        } = other;
+        self.rounds.extend(rounds);
+        self.faults(faults);
+        for (step, count) in steps {
+            *self.steps.entry(step).or_default() += count;
+        }
+        self.refusals += refusals;
+        self.refused += refused;
+        self.most_tries = self.most_tries.max(most_tries);
+        self.memory.extend(memory);
+    }
+
+    /// What must hold of all rounds together.
+    pub fn require(&self) -> Result<()> {
+        ensure!(
+            self.refusals < ENOUGH_REFUSALS || self.refused > 0,
+            "{} rounds refused a write, and the operator tried none",
+            self.refusals
+        );
         for (first, last) in &self.memory {
             let ratio = *last as f64 / *first as f64;
             ensure!(
@@ -77,8 +110,9 @@ impl Report {
             worst.as_secs_f64()
         ));
         say(&format!("rounds with a refused write     {}", self.refusals));
+        say(&format!("requests refused in 30 s        {}", self.refused));
         say(&format!(
-            "most requests in 10 s to it     {} (at most 10)",
+            "most requests in the next 10 s     {} (at most 10)",
             self.most_tries
         ));
         for (first, last) in &self.memory {

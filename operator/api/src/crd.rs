@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::WindowsNodeConfig;
 
-/// Where the API server keeps the CRD; `windows-node-operator crd` prints it.
+/// What `crds/` holds and `windows-node-operator crd` prints, as YAML.
 pub fn custom_resource_definition() -> Value {
     let crd: CustomResourceDefinition = WindowsNodeConfig::crd();
     let mut value = serde_json::to_value(crd).unwrap_or(Value::Null);

@@ -9,7 +9,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::{Body, ConfigExt};
 use kube::{Client, Config};
 use tower::util::{MapErrLayer, option_layer};
@@ -22,6 +22,11 @@ type Response = http::Response<Body>;
 const LIMIT: Duration = Duration::from_secs(35);
 /// A connection on which nothing comes is probed after this time, then at this interval, and given up after so many probes.
 const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration::from_secs(10), 3);
+
+/// How long an idle connection is kept for the next request. Each costs about 30 KB.
+const IDLE: Duration = Duration::from_secs(15);
+/// Idle connections that are kept: as many as there are writes to Nodes at a time, which would open them anew.
+const MOST_IDLE: usize = 8;
 
 /// A client as `Client::try_from` makes it, but with TCP keepalive, which that has not, and without its retries (15,
 /// each after as long as the server says): whoever asks tries again in their own time.
@@ -40,7 +45,11 @@ pub fn transport(config: Config) -> kube::Result<Client> {
     tcp.set_keepalive_interval(Some(interval));
     tcp.set_keepalive_retries(Some(probes));
     let tls = config.rustls_https_connector_with_connector(tcp)?;
-    let http = legacy::Client::builder(TokioExecutor::new()).build::<_, Body>(tls);
+    let http = legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(MOST_IDLE)
+        .build::<_, Body>(tls);
     let service = MapErrLayer::new(|error: legacy::Error| BoxError::from(error)).layer(http);
     let service = config.extra_headers_layer()?.layer(service);
     let service = option_layer(config.auth_layer()?).layer(service);

@@ -172,13 +172,12 @@ async fn image(test: &TestCluster) -> Result<Vec<f64>> {
 async fn idle(test: &mut TestCluster, figures: &mut Figures) -> Result<()> {
     let since = test.quiet().await?;
     tokio::time::sleep(IDLE).await;
-    let requests: Vec<_> = test
-        .cluster
-        .audit_log()?
-        .since(since)
+    let until = since + IDLE;
+    let log = test.cluster.audit_log()?.since(since);
+    let requests: Vec<_> = log
         .by(USER)
         .into_iter()
-        .cloned()
+        .filter(|e| e.request_received < until)
         .collect();
     let watches = requests.iter().filter(|e| e.verb == "watch").count();
     let renewals = requests

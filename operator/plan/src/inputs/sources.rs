@@ -2,6 +2,8 @@
 //! clusters themselves make likely to be right and highly available).
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use wn_api::names::tigera;
 use wn_api::spec::Network;
 
@@ -47,6 +49,12 @@ struct Kubeconfig {
     clusters: Vec<NamedCluster>,
 }
 
+/// By way of JSON: code that reads YAML into each type would be a tenth of the program.
+fn yaml<T: DeserializeOwned>(text: &str) -> Option<T> {
+    let value: Value = serde_saphyr::from_str(text).ok()?;
+    serde_json::from_value(value).ok()
+}
+
 #[derive(Deserialize)]
 struct NamedCluster {
     cluster: Cluster,
@@ -59,7 +67,7 @@ struct Cluster {
 
 fn from_kubeconfig(observed: &Observed, source: Source, key: &str) -> Option<Found<Endpoint>> {
     let text = observed.sources.get(&source)?.get(key)?;
-    let config: Kubeconfig = serde_saphyr::from_str(text).ok()?;
+    let config: Kubeconfig = yaml(text)?;
     Some(Found::new(
         Endpoint::parse(&config.clusters.first()?.cluster.server, 443)?,
         describe(source),
@@ -91,13 +99,12 @@ struct Networking {
 }
 
 fn kubeadm(observed: &Observed) -> Option<ClusterConfiguration> {
-    serde_saphyr::from_str(
+    yaml(
         observed
             .sources
             .get(&Source::KubeadmConfig)?
             .get("ClusterConfiguration")?,
     )
-    .ok()
 }
 
 pub fn service_cidrs(network: &Network, observed: &Observed) -> Option<Found<Vec<String>>> {
@@ -172,7 +179,7 @@ struct KubeletConfiguration {
 
 fn kubelet_domain(observed: &Observed) -> Option<String> {
     let text = observed.sources.get(&Source::KubeletConfig)?.get("kubelet")?;
-    let config: KubeletConfiguration = serde_saphyr::from_str(text).ok()?;
+    let config: KubeletConfiguration = yaml(text)?;
     config.cluster_domain
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use serde::Serialize;
-use wn_api::WindowsNodeConfig;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
+use wn_plan::observed::Config;
 use wn_plan::version::Version;
 use wn_plan::workload;
 
@@ -65,5 +65,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn read(text: &str) -> anyhow::Result<WindowsNodeConfigSpec> {
-    Ok(serde_saphyr::from_str::<WindowsNodeConfig>(text)?.spec)
+    match Config::read(&serde_saphyr::from_str(text)?) {
+        Config::Readable(config) => Ok(config.spec),
+        Config::Unreadable(unreadable) => bail!(unreadable.message),
+    }
 }

@@ -4,7 +4,7 @@ pub mod acls;
 mod files;
 pub mod images;
 pub mod lint;
-mod print;
+pub mod print;
 
 use std::io::Write as _;
 use std::process::ExitCode;
