@@ -52,7 +52,8 @@ pub fn target(environment: &Environment, rng: &mut Rng) -> Value {
 /// Applies another spec: another network type, mode or taint.
 pub async fn configure(environment: &mut Environment, rng: &mut Rng) -> Result<()> {
     let mut spec = target(environment, rng);
-    if rng.u8(0..5) == 0 {
+    // Of a config that is being deleted nothing is restored after that.
+    if rng.u8(0..5) == 0 && !is_deleted(environment).await? {
         spec["mode"] = json!("Observe");
     }
     if let Some(taint) = rng.choice(["None", "Startup", "Continuous"]) {
@@ -60,6 +61,13 @@ pub async fn configure(environment: &mut Environment, rng: &mut Rng) -> Result<(
     }
     environment.note(format!("the user applies {spec}"));
     environment.test.apply(spec).await
+}
+
+async fn is_deleted(environment: &Environment) -> Result<bool> {
+    let config = objects::configs(&environment.test.client)
+        .get_opt(names::SINGLETON)
+        .await?;
+    Ok(config.is_some_and(|c| c.metadata.deletion_timestamp.is_some()))
 }
 
 /// Deletes the config without waiting.
