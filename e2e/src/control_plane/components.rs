@@ -28,7 +28,9 @@ const CONTROLLERS: &str = "*,-taint-eviction-controller";
 /// What DaemonSets and `helm install` need. The others would look at every pod and node, too.
 const AT_SCALE_CONTROLLERS: &str = "daemonset-controller,deployment-controller,namespace-controller,\
     replicaset-controller,root-ca-certificate-publisher-controller,serviceaccount-controller";
-/// The API server has more memory than processor on a small machine.
+/// A small machine has more memory than processor for the API server: with `800` a start takes a fifth less processor time than with
+/// Go's `100`, and 150 MB more.
+const GOGC: &str = "800";
 const AT_SCALE_GOGC: &str = "200";
 const ATTEMPTS: u32 = 5;
 const START_LIMIT: Duration = Duration::from_secs(90);
@@ -274,12 +276,12 @@ impl Setup {
 
     fn start_api(&self) -> Result<Process> {
         let keys = &self.credentials;
-        let mut program = Program::new("kube-apiserver", &self.binaries.kube_apiserver, &self.dir);
+        let gogc = if self.scale { AT_SCALE_GOGC } else { GOGC };
+        let mut program =
+            Program::new("kube-apiserver", &self.binaries.kube_apiserver, &self.dir).env("GOGC", gogc);
         if self.scale {
             // Nobody takes the taint of a new node away, for nobody judges nodes by their leases.
-            program = program
-                .env("GOGC", AT_SCALE_GOGC)
-                .arg("--disable-admission-plugins=TaintNodesByCondition");
+            program = program.arg("--disable-admission-plugins=TaintNodesByCondition");
         }
         let policy = if self.scale {
             "audit-policy-scale.yaml"

@@ -1,5 +1,7 @@
-//! The Secret with the certificates for etcd. Its content stays in this room and in the TLS client: it is in no fact,
+//! The Secret with the certificates for etcd. Its content stays in this module and in the TLS client: it is in no fact,
 //! no log and no status.
+
+use std::time::Duration;
 
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::Secret;
@@ -41,12 +43,21 @@ pub enum State {
     Trouble(EtcdTrouble),
 }
 
+/// A watch that cannot be resumed lists anew after this time. The list tells whether the Secret may be read: an API server that was
+/// just started refuses everything for a moment, and a watch that is resumed after that says nothing of an unchanged Secret.
+const RELIST: Duration = Duration::from_secs(1);
+
 /// Follows the Secret for ever.
 pub async fn follow(client: Client, namespace: String, spec: EtcdSecret, to: watch::Sender<State>) {
     let api = Api::<Secret>::namespaced(client, &namespace);
     let one = watcher::Config::default().fields(&format!("metadata.name={}", spec.name));
-    let events = StreamBackoff::new(watcher(api, one), watcher::DefaultBackoff::default());
-    let mut events = std::pin::pin!(events);
+    let start = || {
+        StreamBackoff::new(
+            watcher(api.clone(), one.clone()),
+            watcher::DefaultBackoff::default(),
+        )
+    };
+    let mut events = std::pin::pin!(start());
     let say = |state: State| {
         to.send_if_modified(|known| {
             let news = *known != state;
@@ -68,7 +79,13 @@ pub async fn follow(client: Client, namespace: String, spec: EtcdSecret, to: wat
             Ok(Some(Event::Delete(_))) => say(State::Trouble(EtcdTrouble::SecretMissing)),
             Ok(None) => return,
             Err(error) if is_forbidden(&error) => say(State::Trouble(EtcdTrouble::SecretForbidden)),
-            Err(error) => warn!(%error, "watch of the Secret for etcd failed, trying again"),
+            Err(error) => {
+                warn!(%error, "watch of the Secret for etcd failed, trying again");
+                if matches!(error, watcher::Error::WatchStartFailed(_)) {
+                    tokio::time::sleep(RELIST).await;
+                    events.set(start());
+                }
+            }
         }
     }
 }
@@ -93,18 +110,20 @@ fn read(spec: &EtcdSecret, secret: &Secret) -> State {
 }
 
 fn is_forbidden(error: &watcher::Error) -> bool {
-    let (watcher::Error::InitialListFailed(kube::Error::Api(status))
-    | watcher::Error::WatchStartFailed(kube::Error::Api(status))) = error
-    else {
-        return false;
-    };
-    status.code == 403
+    matches!(error, watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 403)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use axum::http::{Request, Response};
     use k8s_openapi::ByteString;
+    use kube::client::Body;
+    use serde_json::json;
 
     #[test]
     fn names_the_key_that_is_missing() {
@@ -131,5 +150,55 @@ mod tests {
             read(&spec, &secret(&["ca.crt", "etcd-cert", "etcd-key"])),
             State::Found(_)
         ));
+    }
+
+    /// An API server that was just started knows no roles yet. It refuses the watch once, and then resumes it.
+    #[tokio::test]
+    async fn a_watch_that_is_refused_once_leaves_no_trouble() {
+        let spec = EtcdSecret {
+            name: "s".into(),
+            ca: None,
+            cert: None,
+            key: None,
+        };
+        let [ca, cert, key] = secret_keys(&spec);
+        let list = json!({
+            "kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "7"},
+            "items": [{"metadata": {"name": "s"}, "data": {ca: "cGVt", cert: "cGVt", key: "cGVt"}}],
+        });
+        let refused = json!({"kind": "Status", "status": "Failure", "message": "no", "code": 403});
+        let watches = Arc::new(AtomicU32::new(0));
+        let lists = Arc::new(AtomicU32::new(0));
+        let (watched, listed) = (watches.clone(), lists.clone());
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let is_watch = request.uri().query().is_some_and(|q| q.contains("watch=true"));
+            let count = if is_watch { &watched } else { &listed };
+            let earlier = count.fetch_add(1, Ordering::Relaxed);
+            let (code, text) = match is_watch {
+                true => (403, refused.to_string()),
+                false => (200, list.to_string()),
+            };
+            async move {
+                if is_watch && earlier > 0 {
+                    // Goes on, and has nothing to say.
+                    std::future::pending::<()>().await;
+                }
+                let body = Body::from(text.into_bytes());
+                Ok::<_, Infallible>(Response::builder().status(code).body(body).unwrap())
+            }
+        });
+        let (sender, state) = watch::channel(State::Unknown);
+        let resumed = async {
+            while watches.load(Ordering::Relaxed) < 2 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::select! {
+            () = follow(Client::new(service, "default"), "default".into(), spec, sender) => {}
+            () = resumed => {}
+            () = tokio::time::sleep(Duration::from_secs(20)) => {}
+        }
+        assert_eq!(lists.load(Ordering::Relaxed), 2, "it lists anew");
+        assert!(matches!(*state.borrow(), State::Found(_)));
     }
 }
