@@ -200,7 +200,7 @@ async fn pod_goes(ground: &Ground<'_>, build: WindowsBuild) -> Result<String> {
     Ok(if of("HcnModifyLoadBalancer") {
         "modified in place"
     } else {
-        "removed and made anew"
+        "removed and created again"
     }
     .to_owned())
 }
