@@ -192,8 +192,8 @@ pub struct Calico {
     pub datastore: Datastore,
 
     /// `Installation` `default` of tigera/operator where Windows nodes need it changed (`windowsDataplane`, encapsulation of
-    /// pools, `bgp`, `serviceCIDRs`): `Report` lists what to change, `Enforce` changes it and restores it on deletion. Default:
-    /// Report.
+    /// pools, `bgp`, `serviceCIDRs`): `Report` lists what to change, `Enforce` changes it and restores it on deletion.
+    /// Default: Report.
     #[serde(default = "Policy::report")]
     pub installation: Policy,
 

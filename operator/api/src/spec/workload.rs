@@ -31,7 +31,7 @@ pub enum Dsr {
     Disabled,
 }
 
-/// `imagePullPolicy` of containers.
+/// When the kubelet pulls the image. Default: IfNotPresent.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum PullPolicy {
     /// Ask the registry whenever a container starts.
@@ -42,7 +42,7 @@ pub enum PullPolicy {
     Never,
 }
 
-/// Log level of Calico's programs.
+/// Log level of the agent and of the CNI plugin. Default: for Felix that of FelixConfiguration, for the others Info.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum LogLevel {
     /// For developers of Calico.
@@ -66,7 +66,7 @@ pub enum UpdateStrategyType {
     OnDelete,
 }
 
-/// How a toleration compares with a taint.
+/// `Exists` or `Equal`. Default: Equal.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum TolerationOperator {
     /// The key is the same.
@@ -75,7 +75,7 @@ pub enum TolerationOperator {
     Equal,
 }
 
-/// Effect of a taint.
+/// Taint effect. Default: every effect.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum TolerationEffect {
     /// Pods are not scheduled.
