@@ -544,7 +544,7 @@ fn a_cause_is_reported_once() {
     );
     assert_eq!(node.found().1, [R::StrictAffinityFalse]);
     let message = node.verdict().findings[0].message.clone();
-    assert!(message.contains("IPAM configuration default"), "{message}");
+    assert!(message.contains("IPAMConfiguration default"), "{message}");
 }
 
 /// The plugin asks IPAM and the pools for each pod, whatever block the node has; only a pool's blockSize is of no
