@@ -27,23 +27,23 @@ pub fn json(object: &DynamicObject) -> Result<Value> {
 }
 
 /// Kind and plural of one of Calico's own kinds.
-pub fn served(form: CalicoApi, kind: ConfigKind) -> (&'static str, &'static str) {
-    form.served(kind).unwrap_or((kind.as_str(), ""))
+pub fn served(calico_api: CalicoApi, kind: ConfigKind) -> (&'static str, &'static str) {
+    calico_api.served(kind).unwrap_or((kind.as_str(), ""))
 }
 
-/// Calico's objects of a kind in one form of its API.
-pub fn calico(client: &Client, form: CalicoApi, kind: ConfigKind) -> Api<DynamicObject> {
-    let (served, plural) = served(form, kind);
+/// Calico's objects of a kind in one of its APIs.
+pub fn calico(client: &Client, calico_api: CalicoApi, kind: ConfigKind) -> Api<DynamicObject> {
+    let (served, plural) = served(calico_api, kind);
     Api::all_with(
         client.clone(),
-        &resource(form.group(), form.version(), served, plural),
+        &resource(calico_api.group(), calico_api.version(), served, plural),
     )
 }
 
-/// The form of Calico's API that is served, v1 first as Calico's own clients have it.
-pub async fn calico_form(client: &Client) -> Result<Option<CalicoApi>> {
+/// The API of Calico that is served; v1 if both are, as Calico's own clients choose.
+pub async fn calico_api(client: &Client) -> Result<Option<CalicoApi>> {
     let groups = client.list_api_groups().await?.groups;
-    let served = |form: &CalicoApi| groups.iter().any(|g| g.name == form.group());
+    let served = |calico_api: &CalicoApi| groups.iter().any(|g| g.name == calico_api.group());
     Ok([CalicoApi::V1, CalicoApi::V3].into_iter().find(served))
 }
 

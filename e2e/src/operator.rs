@@ -131,8 +131,8 @@ async fn build_for_tests() -> Result<PathBuf> {
     command
         .args(selection()?)
         .arg("--message-format=json-render-diagnostics");
-    // What cargo told this test of its own package: ring's build script would take it for news of its
-    // own, and half of the tree would be built anew, forth here and back in the next `cargo test`.
+    // What cargo set for this test's own package: ring's build script would take it for news of its
+    // own, and half of the tree would be built again, here and in the next `cargo test`.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {

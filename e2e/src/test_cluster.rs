@@ -26,7 +26,7 @@ pub struct TestCluster {
     pub operator: Option<RunningOperator>,
     pub simulator: Simulator,
     pub client: Client,
-    pub form: CalicoApi,
+    pub calico_api: CalicoApi,
     pub cluster: Cluster,
 }
 
@@ -39,14 +39,14 @@ impl TestCluster {
     pub async fn without_operator_with(options: ClusterOptions, values: &[(&str, &str)]) -> Result<Self> {
         let cluster = Cluster::start(options).await?;
         let client = cluster.client();
-        let form = objects::calico_form(&client).await?.unwrap_or(CalicoApi::V1);
+        let calico_api = objects::calico_api(&client).await?.unwrap_or(CalicoApi::V1);
         let simulator = Simulator::start(client.clone());
         Operator::install(&cluster, values).await?;
         Ok(Self {
             operator: None,
             simulator,
             client,
-            form,
+            calico_api,
             cluster,
         })
     }
@@ -176,7 +176,7 @@ impl TestCluster {
     }
 
     pub fn calico(&self, kind: ConfigKind) -> Api<DynamicObject> {
-        objects::calico(&self.client, self.form, kind)
+        objects::calico(&self.client, self.calico_api, kind)
     }
 
     /// `spec` of a Calico object; null when it does not exist.
@@ -224,8 +224,8 @@ impl TestCluster {
 
     /// A server-side apply by `manager`, as Argo CD or Flux does.
     pub async fn apply_as(&self, kind: ConfigKind, name: &str, spec: Value, manager: &str) -> Result<()> {
-        let (served, _) = objects::served(self.form, kind);
-        let api_version = format!("{}/{}", self.form.group(), self.form.version());
+        let (served, _) = objects::served(self.calico_api, kind);
+        let api_version = format!("{}/{}", self.calico_api.group(), self.calico_api.version());
         let body =
             json!({"apiVersion": api_version, "kind": served, "metadata": {"name": name}, "spec": spec});
         let params = PatchParams::apply(manager).force();
@@ -388,7 +388,7 @@ impl TestCluster {
 
     /// Waits until the operator has made no request but watches for a while; the moment that began.
     pub async fn quiet(&self) -> Result<Timestamp> {
-        // The status is written once a second at most: what happened before may still be told.
+        // The status is written once a second at most: what happened before may still be reported.
         const WHILE: Duration = Duration::from_millis(1300);
         let began = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! `docs/advisories.md` is the table of rules, as people read it. `UPDATE_DOCS=1` writes it anew.
+//! `docs/advisories.md` is the table of rules, as people read it. `UPDATE_DOCS=1` regenerates it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ const HEAD: &str = "# What limits Windows nodes
 <!-- Generated from operator/plan/src/advice by `UPDATE_DOCS=1 cargo test -p windows-node-operator --test advisories`. Do not edit. -->
 
 Limits of Calico for Windows that a cluster runs into, found in the API and listed in `status.advisories` of the `WindowsNodeConfig`, the
-gravest first. The condition `Advisories` counts them, an Event `AdvisoriesFound` tells of each when it appears, and the metric
+gravest first. The condition `Advisories` counts them, an Event `AdvisoriesFound` reports each when it appears, and the metric
 `windows_node_operator_advisories` has them by code and severity. None of them makes the object not ready, and the operator changes
 nothing because of them.
 
@@ -128,7 +128,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ),
     (
         "PowerShell as administrator, RDP or WinRM, TLS 1.2",
-        "not visible in the API; an image that cannot be pulled for want of TLS 1.2: node reason `AgentImagePullFailed`",
+        "not visible in the API; an image that cannot be pulled without TLS 1.2: node reason `AgentImagePullFailed`",
     ),
 ];
 
@@ -141,7 +141,7 @@ fn rendered() -> String {
             rule.code, rule.title, rule.limit, rule.severity, rule.reads, rule.fix, rule.source
         );
     }
-    text.push_str("## Limits that are told elsewhere\n\n| limit | where |\n|---|---|\n");
+    text.push_str("## Limits that are reported elsewhere\n\n| limit | where |\n|---|---|\n");
     for (limit, place) in ELSEWHERE {
         let _ = writeln!(text, "| {limit} | {place} |");
     }
@@ -161,7 +161,7 @@ fn the_documentation_is_current() {
     );
 }
 
-/// What is told elsewhere is told under a name that exists.
+/// A limit that is reported elsewhere is reported under a name that exists.
 #[test]
 fn every_name_is_one_we_use() {
     let codes: Vec<_> = advice::rules().map(|r| r.code).collect();

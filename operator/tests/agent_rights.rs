@@ -2,7 +2,7 @@
 //!
 //! `e2e/windows/calico-requests.tsv` holds the requests of Calico's programs for Windows. It is an extract of
 //! a larger recording, `calico-agent/requests.json` in the directory of shared fixtures, which is not part of this repository;
-//! where that is at hand, `UPDATE_RECORD=1 cargo test -p windows-node-operator --test agent_rights` writes the extract anew.
+//! where that is at hand, `UPDATE_RECORD=1 cargo test -p windows-node-operator --test agent_rights` regenerates the extract.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -83,7 +83,7 @@ fn extract_is_of_the_recording() {
         fs::write(root().join("e2e/windows/calico-requests.tsv"), &fresh).unwrap();
         return;
     }
-    assert_eq!(EXTRACT, fresh, "UPDATE_RECORD=1 writes it anew");
+    assert_eq!(EXTRACT, fresh, "UPDATE_RECORD=1 regenerates it");
 }
 
 /// What `manifests/base` grants an account: group, resource, verb, and a name or nothing for all.

@@ -1,5 +1,5 @@
 //! The table "Compatibility" of the README is what the code does: the states come from the code that acts by them.
-//! `UPDATE_DOCS=1` writes it anew.
+//! `UPDATE_DOCS=1` regenerates it.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
@@ -10,7 +10,7 @@ use wn_api::spec::{DatastoreType, NetworkType, Platform, WindowsNodeConfigSpec};
 use wn_plan::component::ownership::{self, Ownership};
 use wn_plan::network;
 use wn_plan::node::builds::{BUILDS, Build, FLOORS, Fit, Need};
-use wn_plan::observed::{CalicoObject, InstallationFacts, Observed};
+use wn_plan::observed::{ConfigObject, InstallationFacts, Observed};
 use wn_plan::platform::{Behaviour, Support, behaviour, name};
 
 const BEGIN: &str =
@@ -102,7 +102,7 @@ fn table() -> Vec<Row> {
     rows.push(row(
         "IPv6 and dual stack on Windows nodes",
         State::Refused,
-        "Calico for Windows does not know them; IPv4 of a dual-stack cluster is supported",
+        "Calico for Windows does not support them; IPv4 of a dual-stack cluster is supported",
     ));
     rows
 }
@@ -173,14 +173,14 @@ fn installation() -> [Row; 2] {
         };
         let observed = Observed {
             installation: Some(facts),
-            installation_object: Some(CalicoObject::default()),
+            installation_object: Some(ConfigObject::default()),
             ..Observed::default()
         };
         let spec = WindowsNodeConfigSpec::minimal(NetworkType::CalicoVxlan);
         if ownership::of(Component::NodeAgent, &spec, &observed) == Ownership::Managed {
-            "our agent runs"
+            "the operator runs the agent"
         } else {
-            "its agent stands; Calico's settings, the services-endpoint ConfigMap and kube-proxy are ours"
+            "tigera/operator runs the agent; the operator sets Calico's fields and the services-endpoint ConfigMap, and runs kube-proxy"
         }
     };
     [
@@ -204,9 +204,9 @@ fn platform(platform: Platform) -> Row {
         support,
     } = behaviour(platform);
     let theirs = match (node_agent, kube_proxy) {
-        (true, true) => "its agent and kube-proxy stand; ",
-        (true, false) => "its agent stands; ",
-        (false, true) => "its kube-proxy stands; ",
+        (true, true) => "the platform runs the agent and kube-proxy; ",
+        (true, false) => "the platform runs the agent; ",
+        (false, true) => "the platform runs kube-proxy; ",
         (false, false) => "",
     };
     let (state, how) = match support {
@@ -224,8 +224,7 @@ fn platform(platform: Platform) -> Row {
         ),
         Support::Refused => (
             State::Refused,
-            "`Stalled` with the source; `spec.platform.acceptUnsupported: true` goes on all the same"
-                .to_owned(),
+            "`Stalled` with the source; `spec.platform.acceptUnsupported: true` overrides it".to_owned(),
         ),
     };
     row(format!("platform {}", name(platform)), state, how)
@@ -247,8 +246,8 @@ fn builds() -> impl Iterator<Item = Row> {
         let (state, how) = match build.fit {
             Fit::Good if floors.is_empty() => (State::Supported, "every patch level".to_owned() + yet(build)),
             Fit::Good => (State::Supported, floors + yet(build)),
-            Fit::EndOfLife => (State::Supported, "end of life: each node says so".to_owned()),
-            Fit::Unfit => (State::Refused, "each node says so".to_owned()),
+            Fit::EndOfLife => (State::Supported, "end of life, reported on each node".to_owned()),
+            Fit::Unfit => (State::Refused, "reported on each node".to_owned()),
         };
         row(format!("{} ({})", build.name, build.number), state, how)
     })
@@ -259,6 +258,6 @@ fn yet(build: &Build) -> &'static str {
     if build.calico {
         ""
     } else {
-        "; not supported by Calico: each node says so"
+        "; not supported by Calico, reported on each node"
     }
 }

@@ -1,6 +1,6 @@
 //! The shipped CustomResourceDefinition: as the types say and the binary prints it, documented, bounded.
 //!
-//! `UPDATE_CRDS=1 cargo test --workspace --test crd` writes it anew.
+//! `UPDATE_CRDS=1 cargo test --workspace --test crd` regenerates it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -115,15 +115,15 @@ fn every_field_is_documented() {
 
 /// A default that is applied is one that is documented.
 #[test]
-fn defaults_are_said() {
+fn descriptions_name_the_default() {
     let scalar = |v: &Value| v.is_string() || v.is_number() || v.is_boolean();
     let unsaid = |s: &Map<String, Value>| {
         let default = s
             .get("default")
             .filter(|d| scalar(d))
             .map(|d| d.as_str().map_or_else(|| d.to_string(), str::to_owned));
-        let said = s.get("description").and_then(Value::as_str).unwrap_or_default();
-        default.is_some_and(|d| !said.contains(&format!("Default: {d}")))
+        let description = s.get("description").and_then(Value::as_str).unwrap_or_default();
+        default.is_some_and(|d| !description.contains(&format!("Default: {d}")))
     };
     assert_eq!(
         violations(|path, s| path.starts_with(".spec") && unsaid(s)),

@@ -1,4 +1,4 @@
-//! `docs/findings.md` is the table of findings, as people read it. `UPDATE_DOCS=1` writes it anew.
+//! `docs/findings.md` is the table of findings, as people read it. `UPDATE_DOCS=1` regenerates it.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -46,9 +46,9 @@ fn a_field_that_does_not_exist_is_refused() {
     std::fs::write(&file, text).expect("the folder of tests can be written");
     let output = images(&["-f", &file.display().to_string()]);
     assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
-        said.contains("images.yaml") && said.contains("registry"),
-        "{said}"
+        stderr.contains("images.yaml") && stderr.contains("registry"),
+        "{stderr}"
     );
 }

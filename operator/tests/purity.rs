@@ -11,8 +11,8 @@ fn tree(arguments: &[&str]) -> BTreeSet<String> {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .expect("cargo runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "cargo tree {arguments:?}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo tree {arguments:?}: {stderr}");
     let lines = String::from_utf8(output.stdout).expect("names of crates");
     lines
         .lines()

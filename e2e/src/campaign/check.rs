@@ -106,14 +106,14 @@ async fn not_calico(environment: &Environment, network: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the operator writes when it starts anew on a cluster in which nothing changed.
+/// What the operator writes when it restarts on a cluster in which nothing changed.
 async fn second_look(environment: &mut Environment) -> Result<Vec<Vec<Write>>> {
     environment.roll().await?;
     environment.serving().await?;
     environment.done().await?;
     let mut writes = environment.quiet().await?;
     if environment.etcd.is_some() {
-        // Its agents never become ready, and what is told of them changes with time.
+        // Its agents never become ready, and their findings change with time.
         let of_nodes = |w: &Write| w.path.ends_with("/status");
         writes
             .iter_mut()

@@ -23,7 +23,7 @@ use crate::simulator::Simulator;
 use crate::test_cluster::{LIMIT, TestCluster};
 
 pub const REPLICAS: usize = 2;
-/// A status may follow what it tells of by a second.
+/// A status may follow the change that it reports by a second.
 const QUIET: Duration = Duration::from_millis(1500);
 
 /// Field order is drop order.

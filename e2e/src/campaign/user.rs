@@ -91,8 +91,9 @@ pub async fn create_pool(environment: &mut Environment, rng: &mut Rng) -> Result
     let number = rng.u8(0..POOLS);
     let test = &environment.test;
     let name = format!("{POOL}{number}");
-    let (kind, plural) = objects::served(test.form, ConfigKind::IpPool);
-    let resource: ApiResource = objects::resource(test.form.group(), test.form.version(), kind, plural);
+    let (kind, plural) = objects::served(test.calico_api, ConfigKind::IpPool);
+    let resource: ApiResource =
+        objects::resource(test.calico_api.group(), test.calico_api.version(), kind, plural);
     let pool = DynamicObject::new(&name, &resource).data(json!({ "spec": pool_spec(number) }));
     let api = test.calico(ConfigKind::IpPool);
     match api.create(&PostParams::default(), &pool).await {

@@ -1,4 +1,4 @@
-//! Calico's API in a cluster: the CRDs of either form, ours or those of a real release.
+//! Calico's API in a cluster: the CRDs of v1 or v3, ours or those of a release.
 //!
 //! Ours (`e2e/control-plane/calico`) hold the names, types and rules of the fields that matter here,
 //! written from facts; a test over the real ones, where those are at hand, shows whether they agree.
@@ -22,7 +22,7 @@ const ESTABLISH_LIMIT: Duration = Duration::from_secs(60);
 const GROUPS: [&str; 2] = ["crd.projectcalico.org", "projectcalico.org"];
 const NUDGE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The two forms in which Calico keeps its objects in Kubernetes.
+/// The APIs in which Calico keeps its objects in Kubernetes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CalicoApi {
     /// CRDs of `crd.projectcalico.org/v1`, where IPAM's settings are an `IPAMConfig`.
@@ -62,21 +62,21 @@ impl Neighbour {
     }
 }
 
-/// Calico's real CRDs among the shared fixtures: release, form and folder. Empty where there are none.
+/// Calico's real CRDs among the shared fixtures: release, API and folder. Empty where there are none.
 pub fn shared_crds() -> Vec<(String, CalicoApi, PathBuf)> {
     let Some(crds) = paths::shared().map(|shared| shared.join("calico-crds")) else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    for (form, folder) in [(CalicoApi::V1, crds.join("v1")), (CalicoApi::V3, crds.join("v3"))] {
+    for (calico_api, folder) in [(CalicoApi::V1, crds.join("v1")), (CalicoApi::V3, crds.join("v3"))] {
         // The folder itself holds the development branch, its folders the releases.
         if folder.is_dir() {
-            found.push(("master".to_owned(), form, folder.clone()));
+            found.push(("master".to_owned(), calico_api, folder.clone()));
         }
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Some(release) = name.strip_prefix("release-") {
-                found.push((release.to_owned(), form, entry.path()));
+                found.push((release.to_owned(), calico_api, entry.path()));
             }
         }
     }
@@ -85,9 +85,9 @@ pub fn shared_crds() -> Vec<(String, CalicoApi, PathBuf)> {
 }
 
 impl Cluster {
-    /// Installs the CRDs of one form and waits until they are served. Creates no objects.
-    pub async fn install_calico(&self, form: CalicoApi, crds: &CalicoCrds) -> Result<()> {
-        let folder = match (crds, form) {
+    /// Installs the CRDs of one API and waits until they are served. Creates no objects.
+    pub async fn install_calico(&self, calico_api: CalicoApi, crds: &CalicoCrds) -> Result<()> {
+        let folder = match (crds, calico_api) {
             (_, CalicoApi::None) => return Ok(()),
             (CalicoCrds::Dir(folder), _) => folder.clone(),
             (CalicoCrds::Builtin, CalicoApi::V1) => builtin().join("v1"),
@@ -97,8 +97,8 @@ impl Cluster {
     }
 
     /// Installs what Calico's agent asks for besides the kinds above, without a schema.
-    pub async fn install_calico_policy(&self, form: CalicoApi) -> Result<()> {
-        let (group, version) = match form {
+    pub async fn install_calico_policy(&self, calico_api: CalicoApi) -> Result<()> {
+        let (group, version) = match calico_api {
             CalicoApi::V1 => (GROUPS[0], "v1"),
             CalicoApi::V3 => (GROUPS[1], "v3"),
             CalicoApi::None => return Ok(()),
@@ -114,7 +114,7 @@ impl Cluster {
         install(&self.client(), crds_in_file(&neighbour.file())?).await
     }
 
-    /// Removes Calico's CRDs of both forms, and with them its objects, and waits until they are gone.
+    /// Removes Calico's CRDs of both APIs, and with them its objects, and waits until they are gone.
     pub async fn remove_calico(&self) -> Result<()> {
         let api = Api::<CustomResourceDefinition>::all(self.client());
         for crd in calico_crds(&api).await? {
@@ -261,8 +261,8 @@ async fn established(api: &Api<CustomResourceDefinition>, name: &str) -> Result<
             return Ok(());
         }
         if Instant::now() > deadline {
-            let said: Vec<_> = conditions.into_iter().filter_map(|c| c.message).collect();
-            bail!("CRD {name} is not established: {}", said.join("; "));
+            let messages: Vec<_> = conditions.into_iter().filter_map(|c| c.message).collect();
+            bail!("CRD {name} is not established: {}", messages.join("; "));
         }
         tokio::time::sleep(POLL).await;
     }

@@ -2,7 +2,7 @@
 //!
 //! Calico writes plain creates and updates and calls itself `Go-http-client`, as every Go program
 //! does that does not care; who owns a field afterwards follows from that, so it is imitated to the
-//! letter. In the v1 form Calico keeps the metadata it believes in an annotation.
+//! letter. In v1 Calico keeps the metadata it believes in an annotation.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use super::calico::CalicoApi;
 use super::cluster::Cluster;
 use super::components::POLL;
 
-/// The release that a cluster reports unless told otherwise.
+/// The release that a cluster reports by default.
 const RELEASE: &str = "v3.32.1";
 const FIELD_MANAGER: &str = "Go-http-client";
 /// A CRD is served a moment after it is established.
@@ -31,7 +31,7 @@ struct Object {
 }
 
 impl Cluster {
-    /// Creates Calico's defaults in the form whose CRDs are installed. What exists is left alone.
+    /// Creates Calico's defaults in the API whose CRDs are installed. What exists is left alone.
     pub async fn seed_calico(&self) -> Result<()> {
         self.seed_calico_release(RELEASE).await
     }
@@ -39,15 +39,15 @@ impl Cluster {
     /// The same, with `release` (as in `v3.29.7`) as the version Calico reports.
     pub async fn seed_calico_release(&self, release: &str) -> Result<()> {
         let client = self.client();
-        let form = installed_form(&client).await?;
-        for default in defaults(form, release) {
-            create(&client, form, &default).await?;
+        let calico_api = installed_api(&client).await?;
+        for default in defaults(calico_api, release) {
+            create(&client, calico_api, &default).await?;
         }
         Ok(())
     }
 }
 
-async fn installed_form(client: &Client) -> Result<CalicoApi> {
+async fn installed_api(client: &Client) -> Result<CalicoApi> {
     let groups = client.list_api_groups().await?.groups;
     let served = |name: &str| groups.iter().any(|group| group.name == name);
     // The order of Calico's own clients: beside v1, v3 is an aggregated server.
@@ -58,7 +58,7 @@ async fn installed_form(client: &Client) -> Result<CalicoApi> {
     }
 }
 
-fn defaults(form: CalicoApi, release: &str) -> [Object; 4] {
+fn defaults(calico_api: CalicoApi, release: &str) -> [Object; 4] {
     let felix = json!({
         "bpfConnectTimeLoadBalancing": "TCP",
         "floatingIPs": "Disabled",
@@ -81,7 +81,7 @@ fn defaults(form: CalicoApi, release: &str) -> [Object; 4] {
         "clusterType": "kdd,k8s",
         "datastoreReady": true,
     });
-    let (ipam_kind, ipam_plural) = match form {
+    let (ipam_kind, ipam_plural) = match calico_api {
         CalicoApi::V3 => ("IPAMConfiguration", "ipamconfigurations"),
         _ => ("IPAMConfig", "ipamconfigs"),
     };
@@ -100,24 +100,24 @@ fn defaults(form: CalicoApi, release: &str) -> [Object; 4] {
         ),
         object("IPPool", "ippools", "default-ipv4-ippool", pool),
         object("FelixConfiguration", "felixconfigurations", "default", felix),
-        object(ipam_kind, ipam_plural, "default", ipam(form)),
+        object(ipam_kind, ipam_plural, "default", ipam(calico_api)),
     ]
 }
 
-fn ipam(form: CalicoApi) -> Value {
+fn ipam(calico_api: CalicoApi) -> Value {
     let mut spec = json!({
         "autoAllocateBlocks": true,
         "kubeVirtVMAddressPersistence": "Enabled",
         "strictAffinity": false,
     });
-    if form == CalicoApi::V3 {
+    if calico_api == CalicoApi::V3 {
         spec["maxBlocksPerHost"] = json!(0);
     }
     spec
 }
 
-async fn create(client: &Client, form: CalicoApi, default: &Object) -> Result<()> {
-    let (group, version) = match form {
+async fn create(client: &Client, calico_api: CalicoApi, default: &Object) -> Result<()> {
+    let (group, version) = match calico_api {
         CalicoApi::V3 => ("projectcalico.org", "v3"),
         _ => ("crd.projectcalico.org", "v1"),
     };
@@ -125,7 +125,7 @@ async fn create(client: &Client, form: CalicoApi, default: &Object) -> Result<()
     let resource = ApiResource::from_gvk_with_plural(&kind, default.plural);
     let api = Api::<DynamicObject>::all_with(client.clone(), &resource);
     let mut object = DynamicObject::new(default.name, &resource).data(json!({ "spec": default.spec }));
-    if form == CalicoApi::V1 {
+    if calico_api == CalicoApi::V1 {
         object.metadata.annotations = Some([recorded_metadata(default.kind)].into());
     }
     let params = PostParams {

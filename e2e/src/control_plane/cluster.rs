@@ -33,7 +33,7 @@ pub struct ClusterOptions {
     pub linux_nodes: usize,
     /// Named `windows-0`, `windows-1`, …
     pub windows_nodes: usize,
-    /// Which form of Calico's API is installed; `None` is a cluster without Calico.
+    /// Which API of Calico is installed; `None` is a cluster without Calico.
     pub calico_api: CalicoApi,
     pub calico_crds: CalicoCrds,
     /// Whether Calico's default objects exist, as `calico.yaml` leaves them.
@@ -180,14 +180,14 @@ impl Cluster {
     /// The status that kstatus computes for an object: `InProgress`, `Current`, `Failed` or `Terminating`.
     pub async fn kstatus(&self, object: &Value) -> Result<String> {
         let object = object.to_string();
-        let said = commands::run(
+        let output = commands::run(
             &self.binaries.kstatus,
             self.kubeconfig(),
             self.state.path(),
             &[&object],
         )
         .await?;
-        Ok(said.trim().to_owned())
+        Ok(output.trim().to_owned())
     }
 
     /// A kubeconfig with a token of that ServiceAccount, and so with its rights and no others.

@@ -145,7 +145,7 @@ impl Components {
         copied
     }
 
-    /// Puts etcd back to what [`Self::save_etcd`] copied, and starts every program anew, as Kubernetes asks
+    /// Puts etcd back to what [`Self::save_etcd`] copied, and restarts every program, as Kubernetes asks
     /// after a restore: resource versions go backwards.
     pub(super) async fn restore_etcd(&mut self) -> Result<()> {
         let Self {

@@ -36,7 +36,7 @@ kill -s KILL "$orders" 2>/dev/null
 exit "$status"
 "#;
 
-/// How long a program may take to end after it was told to.
+/// How long a program may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What to run.

@@ -40,7 +40,7 @@ impl Hns {
         Ok(hns)
     }
 
-    /// What the DLLs are told.
+    /// Requests from the DLLs.
     pub fn port(&self) -> u16 {
         self.port
     }

@@ -143,7 +143,7 @@ impl State {
         (*of == kind).then(|| id.clone()).ok_or(HnsError::ElementNotFound)
     }
 
-    /// An overlay network has a router of its own, whose MAC address the other nodes are told.
+    /// An overlay network has a router of its own, whose MAC address the other nodes learn.
     fn bind_network(&self, network: &mut Value) {
         let Some(address) = self.adapter else { return };
         network["ManagementIP"] = json!(address);

@@ -35,16 +35,16 @@ pub struct LabOptions {
     /// Number of simulated Linux nodes
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub linux: usize,
-    /// The form of Calico's API
-    #[arg(long, value_enum, default_value_t = CalicoForm::V1, value_name = "FORM")]
-    pub calico_api: CalicoForm,
+    /// Which API of Calico is installed
+    #[arg(long, value_enum, default_value_t = CalicoApiOption::V1, value_name = "API")]
+    pub calico_api: CalicoApiOption,
     /// Install the chart and run the operator
     #[arg(long)]
     pub operator: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum CalicoForm {
+pub enum CalicoApiOption {
     /// CRDs of crd.projectcalico.org/v1
     V1,
     /// CRDs of projectcalico.org/v3
@@ -59,9 +59,9 @@ impl LabOptions {
             linux_nodes: self.linux,
             windows_nodes: self.windows,
             calico_api: match self.calico_api {
-                CalicoForm::V1 => CalicoApi::V1,
-                CalicoForm::V3 => CalicoApi::V3,
-                CalicoForm::None => CalicoApi::None,
+                CalicoApiOption::V1 => CalicoApi::V1,
+                CalicoApiOption::V3 => CalicoApi::V3,
+                CalicoApiOption::None => CalicoApi::None,
             },
             ..ClusterOptions::default()
         }
@@ -69,14 +69,14 @@ impl LabOptions {
 
     /// The same options as words of a command line.
     fn words(&self) -> Vec<String> {
-        let form = self
+        let calico_api = self
             .calico_api
             .to_possible_value()
             .map(|value| value.get_name().to_owned());
         let mut words = vec![
             format!("--windows={}", self.windows),
             format!("--linux={}", self.linux),
-            format!("--calico-api={}", form.unwrap_or_default()),
+            format!("--calico-api={}", calico_api.unwrap_or_default()),
         ];
         if self.operator {
             words.push("--operator".to_owned());

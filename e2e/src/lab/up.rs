@@ -24,16 +24,16 @@ pub fn up(options: &LabOptions, progress: &dyn Fn(&str)) -> Result<PathBuf> {
     let _ = fs::remove_file(pid_file()?);
     drop(lock);
     let mut holder = start(options)?;
-    let mut told = 0;
+    let mut printed = 0;
     while !kubeconfig.exists() {
         if let Some(status) = holder.try_wait()? {
-            tell_news(&mut told, progress)?;
+            print_new_lines(&mut printed, progress)?;
             bail!("the lab did not start ({status})");
         }
-        tell_news(&mut told, progress)?;
+        print_new_lines(&mut printed, progress)?;
         std::thread::sleep(Duration::from_millis(100));
     }
-    tell_news(&mut told, progress)?;
+    print_new_lines(&mut printed, progress)?;
     Ok(kubeconfig)
 }
 
@@ -51,11 +51,11 @@ fn start(options: &LabOptions) -> Result<Child> {
         .context("start the lab's background process")
 }
 
-/// Passes on the lines that were added to the log since `told` of them.
-fn tell_news(told: &mut usize, progress: &dyn Fn(&str)) -> Result<()> {
+/// Prints the lines that were added to the log after the first `printed` ones.
+fn print_new_lines(printed: &mut usize, progress: &dyn Fn(&str)) -> Result<()> {
     let log = fs::read_to_string(log_file()?)?;
     let lines = log.lines().count();
-    log.lines().skip(*told).for_each(progress);
-    *told = lines;
+    log.lines().skip(*printed).for_each(progress);
+    *printed = lines;
     Ok(())
 }

@@ -49,7 +49,7 @@ impl ApiVersion {
             .fallback(pass)
             .with_state(Arc::clone(&shared));
         let task = tokio::spawn(async move {
-            // It ends with the fixture; what still asks then is told by the connection.
+            // It ends with the fixture; requests after that fail with the connection.
             let _ = axum::serve(listener, router).await;
         });
         let through = through(kubeconfig, &url)?;

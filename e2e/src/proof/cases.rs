@@ -153,9 +153,9 @@ async fn rendered_as_is(ground: &Ground<'_>, dsr: Dsr) -> Result<String> {
     ground.programs_all(&hns, &mut proxy).await?;
     let programmed = ground.programmed(&hns);
     expected::check(&programmed, ground.fixture, dsr)?;
-    // Up to 1.32 the gate has to be named; from then on nothing may speak of one.
-    let speaks = proxy.log().contains("feature gate");
-    ensure!(!speaks, "kube-proxy speaks of feature gates:\n{}", proxy.log());
+    // Up to 1.32 the gate has to be named; from then on no message may mention one.
+    let mentioned = proxy.log().contains("feature gate");
+    ensure!(!mentioned, "kube-proxy mentions feature gates:\n{}", proxy.log());
     let health = (
         KubeProxy::health("/healthz").await,
         KubeProxy::health("/livez").await,
@@ -200,7 +200,7 @@ async fn pod_goes(ground: &Ground<'_>, build: WindowsBuild) -> Result<String> {
     Ok(if of("HcnModifyLoadBalancer") {
         "modified in place"
     } else {
-        "removed and made anew"
+        "removed and created again"
     }
     .to_owned())
 }

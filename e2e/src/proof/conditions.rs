@@ -42,7 +42,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Its word in the record, and what was said.
+    /// Its word in the record, and the message.
     pub fn words(&self) -> (&'static str, &str) {
         match self {
             Self::Starts => ("starts", ""),
@@ -216,11 +216,11 @@ pub fn termination_message(log: &str) -> String {
 
 /// The error of the last line that is one.
 fn last_words(log: &str) -> String {
-    let said = log.lines().rev().find_map(error_of);
-    said.unwrap_or_else(|| log.lines().last().unwrap_or_default().to_owned())
+    let text = log.lines().rev().find_map(error_of);
+    text.unwrap_or_else(|| log.lines().last().unwrap_or_default().to_owned())
 }
 
-/// What was said again and again.
+/// The repeated message.
 fn repeated(log: &str) -> Option<String> {
     let all: Vec<String> = log.lines().filter_map(error_of).collect();
     let last = all.last()?;
@@ -229,9 +229,9 @@ fn repeated(log: &str) -> Option<String> {
 
 /// `E1121 18:00:40.400732      32 server.go:265] "What failed" err="why" key="value"`: what and why.
 fn error_of(line: &str) -> Option<String> {
-    let (_, said) = line.strip_prefix('E')?.split_once("] ")?;
-    let why = said.split_once("err=\"").map(|(_, rest)| rest);
-    let (what, _) = said.strip_prefix('"')?.split_once('"')?;
+    let (_, text) = line.strip_prefix('E')?.split_once("] ")?;
+    let why = text.split_once("err=\"").map(|(_, rest)| rest);
+    let (what, _) = text.strip_prefix('"')?.split_once('"')?;
     let end = |text: &str| {
         let at = text
             .char_indices()

@@ -95,7 +95,7 @@ impl Fixture {
         })
     }
 
-    /// Makes it a cluster of that release. The operator asks for the version once, so it is started anew.
+    /// Makes it a cluster of that release. The operator asks for the version once, so it is restarted.
     pub async fn enter(&mut self, release: &Release) -> Result<()> {
         self.test.kill_operator();
         self.api_version.set(&format!("v{}", release.version));

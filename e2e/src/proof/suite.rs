@@ -67,8 +67,8 @@ impl Suite {
                 let outcome = condition
                     .try_out(self.fixture(condition.network), release, program)
                     .await;
-                let told = || format!("kube-proxy {}, {}", release.version, condition.name);
-                Ok((condition, outcome.with_context(told)?))
+                let context = || format!("kube-proxy {}, {}", release.version, condition.name);
+                Ok((condition, outcome.with_context(context)?))
             })
             .buffered(AT_ONCE)
             .try_collect()

@@ -21,7 +21,7 @@ pub struct AgentInput<'a> {
     pub node_ip: Option<&'a str>,
     /// ClusterIP of Service `default/kubernetes`.
     pub cluster_ip: Option<&'a str>,
-    /// Is Calico's API served in the form this agent takes?
+    /// Is the API of Calico that this agent uses served?
     pub api_served: bool,
     /// `None` where the cluster has no IPAM configuration.
     pub strict_affinity: Option<bool>,

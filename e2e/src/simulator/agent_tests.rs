@@ -144,12 +144,12 @@ fn starts_where_all_is_right() {
 }
 
 fn host_local(case: &mut Case) {
-    let told = [
+    let variables = [
         ("CALICO_NETWORKING_BACKEND", "windows-bgp"),
         ("CNI_IPAM_TYPE", "host-local"),
     ];
-    case.install.extend(env(&told));
-    case.node.extend(env(&told));
+    case.install.extend(env(&variables));
+    case.node.extend(env(&variables));
 }
 
 #[test]

@@ -26,12 +26,12 @@ pub enum Change {
     Service(Event<Box<Service>>),
     /// Names of custom resource definitions.
     Definition(Event<String>),
-    Calico(CalicoApi, CalicoObject, Event<(String, Value)>),
+    Calico(CalicoApi, CalicoKind, Event<(String, Value)>),
 }
 
 /// Calico's resources that an agent reads when it starts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum CalicoObject {
+pub enum CalicoKind {
     IpamConfig,
     Pool,
     Block,
@@ -45,7 +45,7 @@ pub enum Concerns {
     Everybody,
 }
 
-/// One form of Calico's API.
+/// The objects of one of Calico's APIs.
 #[derive(Clone, Default)]
 pub struct Calico {
     pub strict_affinity: Option<bool>,
@@ -197,32 +197,32 @@ impl Cache {
     fn calico_event(
         &mut self,
         api: CalicoApi,
-        object: CalicoObject,
+        object: CalicoKind,
         event: Event<(String, Value)>,
     ) -> Concerns {
         let calico = self.calico_mut(api);
         match (object, event) {
-            (CalicoObject::Block, Event::InitDone) => calico.complete = true,
-            (_, Event::InitDone) | (CalicoObject::IpamConfig, Event::Init) => return Concerns::Nobody,
-            (CalicoObject::IpamConfig, Event::Apply((_, spec)) | Event::InitApply((_, spec))) => {
+            (CalicoKind::Block, Event::InitDone) => calico.complete = true,
+            (_, Event::InitDone) | (CalicoKind::IpamConfig, Event::Init) => return Concerns::Nobody,
+            (CalicoKind::IpamConfig, Event::Apply((_, spec)) | Event::InitApply((_, spec))) => {
                 calico.strict_affinity = spec["strictAffinity"].as_bool();
             }
-            (CalicoObject::IpamConfig, Event::Delete(_)) => calico.strict_affinity = None,
-            (CalicoObject::Pool, Event::Init) => calico.pools.clear(),
-            (CalicoObject::Pool, Event::Apply((name, spec)) | Event::InitApply((name, spec))) => {
+            (CalicoKind::IpamConfig, Event::Delete(_)) => calico.strict_affinity = None,
+            (CalicoKind::Pool, Event::Init) => calico.pools.clear(),
+            (CalicoKind::Pool, Event::Apply((name, spec)) | Event::InitApply((name, spec))) => {
                 match Pool::parse(&spec) {
                     Some(pool) => calico.pools.insert(name, pool),
                     None => calico.pools.remove(&name),
                 };
             }
-            (CalicoObject::Pool, Event::Delete((name, _))) => drop(calico.pools.remove(&name)),
+            (CalicoKind::Pool, Event::Delete((name, _))) => drop(calico.pools.remove(&name)),
             // Nobody waits for a block to come; a block that goes may be the one a full pool lacked.
-            (CalicoObject::Block, Event::Init) => {
+            (CalicoKind::Block, Event::Init) => {
                 calico.blocks.clear();
                 calico.complete = false;
                 return Concerns::Nobody;
             }
-            (CalicoObject::Block, Event::Apply((name, spec)) | Event::InitApply((name, spec))) => {
+            (CalicoKind::Block, Event::Apply((name, spec)) | Event::InitApply((name, spec))) => {
                 if let Some(cidr) = spec["cidr"].as_str().and_then(Cidr::parse) {
                     let holder = spec["affinity"]
                         .as_str()
@@ -231,7 +231,7 @@ impl Cache {
                 }
                 return Concerns::Nobody;
             }
-            (CalicoObject::Block, Event::Delete((name, _))) => drop(calico.blocks.remove(&name)),
+            (CalicoKind::Block, Event::Delete((name, _))) => drop(calico.blocks.remove(&name)),
         }
         Concerns::Everybody
     }
@@ -260,17 +260,17 @@ mod tests {
         let object = |name: &str, spec: Value| Event::Apply((name.to_owned(), spec));
         let pool = object("default", json!({"cidr": "10.244.0.0/16"}));
         assert_eq!(
-            cache.apply(Change::Calico(api, CalicoObject::Pool, pool)),
+            cache.apply(Change::Calico(api, CalicoKind::Pool, pool)),
             Concerns::Everybody
         );
         let config = object("default", json!({"strictAffinity": true}));
         assert_eq!(
-            cache.apply(Change::Calico(api, CalicoObject::IpamConfig, config)),
+            cache.apply(Change::Calico(api, CalicoKind::IpamConfig, config)),
             Concerns::Everybody
         );
         let block = object("b", json!({"cidr": "10.244.0.0/26", "affinity": "host:win-0"}));
         assert_eq!(
-            cache.apply(Change::Calico(api, CalicoObject::Block, block)),
+            cache.apply(Change::Calico(api, CalicoKind::Block, block)),
             Concerns::Nobody
         );
         assert_eq!(cache.calico(api).strict_affinity, Some(true));

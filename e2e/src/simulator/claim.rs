@@ -8,7 +8,7 @@ use kube::{Client, Error};
 use serde_json::{Value, json};
 use wn_api::calico::CalicoApi;
 
-use super::cache::CalicoObject;
+use super::cache::CalicoKind;
 use super::feeds::resource;
 use super::ipam::{self, Cidr};
 
@@ -24,14 +24,14 @@ pub enum Claim {
 
 /// Makes the IPAM configuration, as the first IPAM call of any node does. Losing the race is fine.
 pub async fn ensure_config(client: &Client, api: CalicoApi) -> Result<(), Error> {
-    let config = resource(api, CalicoObject::IpamConfig);
+    let config = resource(api, CalicoKind::IpamConfig);
     create(client, &config, ipam::default_config(api)).await.map(drop)
 }
 
-/// Makes the default pool where there is none, as the start-up of any node does unless told not to
+/// Makes the default pool where there is none, as the startup of any node does unless disabled
 /// (`configureIPPools`, `node/pkg/lifecycle/startup/startup.go`).
 pub async fn ensure_pool(client: &Client, api: CalicoApi) -> Result<(), Error> {
-    let kind = resource(api, CalicoObject::Pool);
+    let kind = resource(api, CalicoKind::Pool);
     let pools: Api<DynamicObject> = Api::all_with(client.clone(), &kind);
     if pools
         .list(&ListParams::default().limit(1))
@@ -82,7 +82,7 @@ pub async fn claim(
         .try_into()
         .unwrap_or_default();
     let block = ipam::block(api, cidr, node, now, sequence);
-    let blocks = resource(api, CalicoObject::Block);
+    let blocks = resource(api, CalicoKind::Block);
     if !create(client, &blocks, block).await? {
         let held: DynamicObject = Api::all_with(client.clone(), &blocks).get(&cidr.dashed()).await?;
         if held.data["spec"]["affinity"] != format!("host:{node}") {
@@ -137,7 +137,7 @@ pub fn node_patch(node_ip: &str, tunnel: Option<Cidr>, now: &str) -> Value {
     })
 }
 
-/// Writes `patch`, at each start anew: the condition with its new times, too.
+/// Writes `patch` at each start: the condition with its new times, too.
 pub async fn annotate(client: &Client, node: &Node, patch: &Value) -> Result<(), Error> {
     let name = node.metadata.name.as_deref().unwrap_or_default();
     let params = PatchParams {

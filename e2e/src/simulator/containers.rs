@@ -14,7 +14,7 @@ pub type ConfigMaps = BTreeMap<(String, String), Files>;
 /// What the kubelet knows besides the pod.
 pub struct PodContext<'a> {
     pub config_maps: &'a ConfigMaps,
-    /// ClusterIP of Service `kubernetes`, which every container is told about.
+    /// ClusterIP of Service `kubernetes`, which every container gets in its environment.
     pub cluster_ip: Option<&'a str>,
     pub node_ip: &'a str,
 }
@@ -103,7 +103,7 @@ fn one(
 
 fn environment(pod: &Pod, container: &Container, context: &PodContext<'_>) -> Result<Env, String> {
     let mut env = Env::new();
-    // Every container is told where Service `kubernetes` is, before its own environment: one that is not
+    // Every container gets the address of Service `kubernetes` before its own environment: one that is not
     // given the API server's real address therefore has the ClusterIP (`getServiceEnvVarMap`).
     if let Some(ip) = context.cluster_ip {
         env.insert("KUBERNETES_SERVICE_HOST".to_owned(), ip.to_owned());

@@ -1,4 +1,4 @@
-//! Which form of Calico's API a Calico program takes, decided as libcalico decides it.
+//! Which of Calico's APIs a Calico program uses, decided as libcalico decides it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +25,8 @@ pub fn ipam_group(definition: &str) -> Option<&str> {
         .filter(|group| [GROUP_V1, GROUP_V3].contains(group))
 }
 
-/// The form of `group`.
-pub fn form(group: &str) -> CalicoApi {
+/// The API of `group`.
+pub fn api_of(group: &str) -> CalicoApi {
     if group == GROUP_V1 {
         CalicoApi::V1
     } else {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms() {
+    fn the_api_of_a_program() {
         let (v1, v3) = (GROUP_V1, GROUP_V3);
         for (env, served, expected) in [
             (None, vec![], None),
@@ -63,6 +63,9 @@ mod tests {
         assert_eq!(ipam_group("ipamblocks.crd.projectcalico.org"), Some(GROUP_V1));
         assert_eq!(ipam_group("ipamblocks.projectcalico.org"), Some(GROUP_V3));
         assert_eq!(ipam_group("ippools.projectcalico.org"), None);
-        assert_eq!((form(GROUP_V1), form(GROUP_V3)), (CalicoApi::V1, CalicoApi::V3));
+        assert_eq!(
+            (api_of(GROUP_V1), api_of(GROUP_V3)),
+            (CalicoApi::V1, CalicoApi::V3)
+        );
     }
 }

@@ -108,10 +108,10 @@ pub async fn run(shared: Arc<Shared>, mut woken: UnboundedReceiver<String>) {
                     Concerns::Node(node) => queue.add(node),
                     Concerns::Everybody => queue.extend(cache.pods.keys()),
                 }
-                let forms = cache.definitions.iter().filter_map(|name| discovery::ipam_group(name));
-                for group in forms {
+                let groups = cache.definitions.iter().filter_map(|name| discovery::ipam_group(name));
+                for group in groups {
                     if watched.insert(group.to_owned()) {
-                        feeds::start_calico(&shared.client, discovery::form(group), &sender, &mut watches);
+                        feeds::start_calico(&shared.client, discovery::api_of(group), &sender, &mut watches);
                     }
                 }
             }

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use wn_api::calico::{CalicoApi, ConfigKind};
 
-use super::cache::{AGENT, CalicoObject, Change, FLANNEL, KUBE_PROXY, KUBE_PROXY_NO_DSR, STATIC_ROUTES};
+use super::cache::{AGENT, CalicoKind, Change, FLANNEL, KUBE_PROXY, KUBE_PROXY_NO_DSR, STATIC_ROUTES};
 
 /// The agent's own loop tries again every second (`node-service.ps1`).
 pub const RETRY: Duration = Duration::from_secs(1);
@@ -47,10 +47,10 @@ pub fn start(client: &Client, changes: &Sender<Change>, tasks: &mut JoinSet<()>)
     tasks.spawn(feed(definitions, changes.clone(), Change::Definition));
 }
 
-/// Watches of Calico's objects in one form. They outlive the definitions: a kind that is gone, or not
+/// Watches of Calico's objects in one API. They outlive the definitions: a kind that is gone, or not
 /// yet served, is asked for again every second.
 pub fn start_calico(client: &Client, api: CalicoApi, changes: &Sender<Change>, tasks: &mut JoinSet<()>) {
-    for object in [CalicoObject::IpamConfig, CalicoObject::Pool, CalicoObject::Block] {
+    for object in [CalicoKind::IpamConfig, CalicoKind::Pool, CalicoKind::Block] {
         let stream = watcher(
             Api::all_with(client.clone(), &resource(api, object)),
             Config::default(),
@@ -62,11 +62,11 @@ pub fn start_calico(client: &Client, api: CalicoApi, changes: &Sender<Change>, t
     }
 }
 
-pub fn resource(api: CalicoApi, object: CalicoObject) -> ApiResource {
+pub fn resource(api: CalicoApi, object: CalicoKind) -> ApiResource {
     let (kind, plural) = match object {
-        CalicoObject::IpamConfig => crate::objects::served(api, ConfigKind::IpamConfiguration),
-        CalicoObject::Pool => crate::objects::served(api, ConfigKind::IpPool),
-        CalicoObject::Block => ("IPAMBlock", "ipamblocks"),
+        CalicoKind::IpamConfig => crate::objects::served(api, ConfigKind::IpamConfiguration),
+        CalicoKind::Pool => crate::objects::served(api, ConfigKind::IpPool),
+        CalicoKind::Block => ("IPAMBlock", "ipamblocks"),
     };
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(api.group(), api.version(), kind), plural)
 }

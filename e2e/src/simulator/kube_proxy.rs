@@ -112,7 +112,7 @@ fn network_name<'a>(input: &'a ProxyInput<'_>) -> &'a str {
         .unwrap_or(CALICO)
 }
 
-/// What the network it is told of is, if the node has it.
+/// The network of its configuration, if the node has it.
 fn network_type(input: &ProxyInput<'_>) -> Option<Network> {
     let name = network_name(input);
     if name == CALICO {
@@ -358,11 +358,11 @@ pub fn minor(image: &str, env: &Env) -> u32 {
         .next()
         .and_then(|name| name.rsplit_once(':'))
         .map(|(_, tag)| tag);
-    let said = ["KUBE_PROXY_VERSION", "K8S_VERSION"]
+    let value = ["KUBE_PROXY_VERSION", "K8S_VERSION"]
         .iter()
         .find_map(|name| env.get(*name));
     tag.and_then(minor_of)
-        .or_else(|| minor_of(said?))
+        .or_else(|| minor_of(value?))
         .unwrap_or(NEWEST_MINOR)
 }
 

@@ -235,7 +235,7 @@ fn flags_are_found_in_any_wrapping() {
     }
 }
 
-/// On flannel's overlay the address comes of host-local, if the script is told to ask it.
+/// On flannel's overlay the address comes of host-local, if the script is configured to use it.
 #[test]
 fn source_vip_of_another_overlay() {
     let on_flannel = |case: &mut Case| {

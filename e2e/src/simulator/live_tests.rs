@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use wn_api::calico::CalicoApi;
 
-use super::cache::{AGENT, CalicoObject};
+use super::cache::{AGENT, CalicoKind};
 use super::{Fault, Simulator, feeds};
-use crate::control_plane::{CalicoApi as Form, Cluster, ClusterOptions};
+use crate::control_plane::{CalicoApi as InstalledApi, Cluster, ClusterOptions};
 
 const NAMESPACE: &str = "default";
 const NODE: &str = "windows-0";
@@ -25,9 +25,9 @@ struct Live {
 }
 
 impl Live {
-    async fn start(form: Form, api: CalicoApi) -> Self {
+    async fn start(installed: InstalledApi, api: CalicoApi) -> Self {
         let options = ClusterOptions {
-            calico_api: form,
+            calico_api: installed,
             linux_nodes: 0,
             windows_nodes: 2,
             ..Default::default()
@@ -60,7 +60,7 @@ impl Live {
             .unwrap();
     }
 
-    async fn patch(&self, object: CalicoObject, name: &str, spec: Value) {
+    async fn patch(&self, object: CalicoKind, name: &str, spec: Value) {
         let objects: Api<DynamicObject> = Api::all_with(self.client(), &feeds::resource(self.api, object));
         let patch = json!({"spec": spec});
         objects
@@ -208,8 +208,8 @@ async fn grant(live: &Live, name: &str, groups: &[&str]) {
     Api::all(live.client()).create(&params, &binding).await.unwrap();
 }
 
-async fn a_node_from_nothing_to_ready(form: Form, api: CalicoApi) {
-    let live = Live::start(form, api).await;
+async fn a_node_from_nothing_to_ready(installed: InstalledApi, api: CalicoApi) {
+    let live = Live::start(installed, api).await;
     live.create::<ServiceAccount>(json!({"metadata": {"name": AGENT}}))
         .await;
     let all_but_kubevirt = [
@@ -236,12 +236,8 @@ async fn a_node_from_nothing_to_ready(form: Form, api: CalicoApi) {
     live.create::<ConfigMap>(script).await;
     live.until(proxies, NODE, "Running ").await;
 
-    live.patch(
-        CalicoObject::IpamConfig,
-        "default",
-        json!({"strictAffinity": true}),
-    )
-    .await;
+    live.patch(CalicoKind::IpamConfig, "default", json!({"strictAffinity": true}))
+        .await;
     // The network is there, but Felix is not in sync: forbidden is not the same as absent.
     live.until(proxies, NODE, "feature is locked to true").await;
     let problems = live.simulator.problems(NODE).join("\n");
@@ -265,7 +261,7 @@ async fn a_node_from_nothing_to_ready(form: Form, api: CalicoApi) {
         (&up["status"], &up["reason"]),
         (&json!("False"), &json!("CalicoIsUp"))
     );
-    let blocks = feeds::resource(api, CalicoObject::Block);
+    let blocks = feeds::resource(api, CalicoKind::Block);
     let blocks = Api::<DynamicObject>::all_with(live.client(), &blocks)
         .list(&ListParams::default())
         .await
@@ -285,7 +281,7 @@ async fn a_node_from_nothing_to_ready(form: Form, api: CalicoApi) {
     live.simulator.clear("windows-1");
     live.until(agents, "windows-1", "Ready").await;
     live.patch(
-        CalicoObject::IpamConfig,
+        CalicoKind::IpamConfig,
         "default",
         json!({"strictAffinity": false}),
     )
@@ -320,10 +316,10 @@ async fn a_node_from_nothing_to_ready(form: Form, api: CalicoApi) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_calico_v1() {
-    a_node_from_nothing_to_ready(Form::V1, CalicoApi::V1).await;
+    a_node_from_nothing_to_ready(InstalledApi::V1, CalicoApi::V1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_calico_v3() {
-    a_node_from_nothing_to_ready(Form::V3, CalicoApi::V3).await;
+    a_node_from_nothing_to_ready(InstalledApi::V3, CalicoApi::V3).await;
 }

@@ -33,7 +33,7 @@ pub struct Run {
     given: BTreeMap<String, Arc<Vec<Resolved>>>,
 }
 
-/// By the node's UID: a host set up anew under an old name has no network.
+/// By the node's UID: a reinstalled host with an old name has no network.
 pub type Runs = BTreeMap<String, Run>;
 
 /// The node and its agents at one moment.
@@ -192,7 +192,7 @@ pub fn given(
     if let Some(given) = view.run.given.get(&uid(pod)) {
         return Ok(Arc::clone(given));
     }
-    let told = |outcome: Outcome| {
+    let report = |outcome: Outcome| {
         let message = match &outcome {
             Outcome::Waiting { reason, message, .. } => Some(format!("{reason}: {message}")),
             _ => None,
@@ -200,7 +200,7 @@ pub fn given(
         (outcome, message)
     };
     if let Some(outcome) = faults::image_problem(pod, view.faults.contains(&image_fault)) {
-        return Err(told(outcome));
+        return Err(report(outcome));
     }
     let cache = shared.cache();
     let context = PodContext {
@@ -215,7 +215,7 @@ pub fn given(
             Ok(given)
         }
         Err(Unresolved::Volume(message)) => Err((Outcome::Creating, Some(message))),
-        Err(Unresolved::Container { name, message }) => Err(told(Outcome::Waiting {
+        Err(Unresolved::Container { name, message }) => Err(report(Outcome::Waiting {
             container: name,
             reason: "CreateContainerConfigError",
             message,
@@ -223,12 +223,12 @@ pub fn given(
     }
 }
 
-/// Has the pod's files read anew: a mounted ConfigMap changes under a running container.
+/// Reads the pod's files again: a mounted ConfigMap changes under a running container.
 pub fn reread(view: &mut View, pod: &Pod) {
     view.run.given.remove(&uid(pod));
 }
 
-/// A container that did not stay up is started again, and then reads everything anew.
+/// A container that did not stay up is started again, and then reads everything again.
 pub fn failed(view: &mut View, pod: &Pod, container: &str, failure: Failure) -> Seen {
     let (container, message) = (container.to_owned(), failure.message.clone());
     let outcome = match failure.kind {
@@ -316,7 +316,7 @@ pub fn is_host_process(pod: &Pod) -> bool {
     }) && spec.host_network == Some(true)
 }
 
-/// The pod, and of Calico's agent the run of its container `node`: each one runs startup anew (`node-service.ps1`).
+/// The pod, and of Calico's agent the run of its container `node`: each one runs startup again (`node-service.ps1`).
 pub fn start_id(pod: &Pod) -> String {
     let statuses = pod.status.as_ref().and_then(|s| s.container_statuses.as_ref());
     let node = statuses.into_iter().flatten().find(|one| one.name == "node");

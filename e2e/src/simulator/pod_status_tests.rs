@@ -78,7 +78,7 @@ fn every_outcome() {
 }
 
 #[test]
-fn a_crash_is_told_like_a_kubelet_does() {
+fn a_crash_is_reported_as_a_kubelet_reports_it() {
     let status = status(
         &pod(json!({})),
         Some("172.20.0.5"),

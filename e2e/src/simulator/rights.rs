@@ -47,7 +47,7 @@ pub fn client(client: &Client, pod: &Pod) -> Client {
     Client::new(impersonate, namespace)
 }
 
-/// The last answer to Felix's lists: which form and minor asked, when, and what came of it.
+/// The last answer to Felix's lists: which API and minor asked, when, and what came of it.
 pub type LastLists = Option<(CalicoApi, u32, Instant, Verdict)>;
 
 /// Is Felix in sync? 403 is retried each second for ever; 404 counts as in sync (`felix`'s own words of it: "Backing API
@@ -67,8 +67,8 @@ pub async fn felix(
     }
     let minor = minor(image);
     let mut last = last.lock().await;
-    if let Some((form, asked, at, verdict)) = &*last
-        && (*form, *asked) == (api, minor)
+    if let Some((asked_by, asked, at, verdict)) = &*last
+        && (*asked_by, *asked) == (api, minor)
         && at.elapsed() < RETRY
     {
         return Ok(verdict.clone());

@@ -138,7 +138,7 @@ async fn reconcile_pool(world: &World, pool: &Value) -> Result<()> {
     let found = get(&api, name).await?;
     if found.is_null() {
         let object = json!({
-            "apiVersion": format!("{}/{}", world.form.group(), world.form.version()), "kind": "IPPool",
+            "apiVersion": format!("{}/{}", world.calico_api.group(), world.calico_api.version()), "kind": "IPPool",
             "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "tigera-operator"}},
             "spec": {
                 "cidr": pool["cidr"], "blockSize": 26, "natOutgoing": true, "nodeSelector": "all()",

@@ -27,7 +27,7 @@ pub struct Tigera {
 }
 
 impl Tigera {
-    /// Its CRDs and namespaces must exist; Calico's kinds are those of the form that is served.
+    /// Its CRDs and namespaces must exist; Calico's kinds are those of the API that is served.
     pub fn start(client: Client) -> Self {
         let task = tokio::spawn(async move {
             loop {

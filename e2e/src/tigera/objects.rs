@@ -15,7 +15,7 @@ const GROUP: &str = "operator.tigera.io";
 /// What is read at the beginning of a pass.
 pub struct World {
     client: Client,
-    pub form: CalicoApi,
+    pub calico_api: CalicoApi,
     /// Null where it does not exist, as all objects here.
     pub installation: Value,
     pub felix: Value,
@@ -27,12 +27,12 @@ pub struct World {
 
 impl World {
     pub async fn of(client: &Client) -> Result<Self> {
-        let form = objects::calico_form(client).await?.context("no Calico yet")?;
-        let calico = |kind| objects::calico(client, form, kind);
+        let calico_api = objects::calico_api(client).await?.context("no Calico yet")?;
+        let calico = |kind| objects::calico(client, calico_api, kind);
         let config_maps = namespaced(client, "tigera-operator", "ConfigMap", "configmaps");
         let services = namespaced(client, "kube-system", "Service", "services");
         Ok(Self {
-            form,
+            calico_api,
             installation: get(&installations(client), DEFAULT).await?,
             felix: get(&calico(ConfigKind::FelixConfiguration), DEFAULT).await?,
             ipam: get(&calico(ConfigKind::IpamConfiguration), DEFAULT).await?,
@@ -48,7 +48,7 @@ impl World {
     }
 
     pub fn calico(&self, kind: ConfigKind) -> Api<DynamicObject> {
-        objects::calico(&self.client, self.form, kind)
+        objects::calico(&self.client, self.calico_api, kind)
     }
 
     pub fn statuses(&self) -> Api<DynamicObject> {

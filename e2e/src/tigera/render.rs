@@ -69,7 +69,7 @@ fn daemon_set(world: &World) -> Value {
         field("KUBERNETES_NODE_NAME", "spec.nodeName"),
     ];
     // Injected in native-v3 mode.
-    if world.form == wn_api::calico::CalicoApi::V3 {
+    if world.calico_api == wn_api::calico::CalicoApi::V3 {
         shared.push(json!({"name": "CALICO_API_GROUP", "value": "projectcalico.org/v3"}));
     }
     let mut install = shared.clone();

@@ -18,8 +18,8 @@ pub async fn say(world: &World, name: &str, type_: &str, reason: &str, message: 
         create(&api, object).await?;
     }
     let known = found["status"]["conditions"].as_array();
-    let mut told = known.into_iter().flatten().filter(|c| c["status"] == "True");
-    if told.any(|c| c["type"] == type_ && c["message"] == message) {
+    let mut reported = known.into_iter().flatten().filter(|c| c["status"] == "True");
+    if reported.any(|c| c["type"] == type_ && c["message"] == message) {
         return Ok(());
     }
     let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

@@ -50,8 +50,8 @@ impl Programs {
             }
         }
         let output = host.command(&folder.join(NODE)).arg("-v").output().await?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let version = said.split_whitespace().find(|word| word.starts_with('v'));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.split_whitespace().find(|word| word.starts_with('v'));
         Ok(Self {
             version: version.unwrap_or("of an unknown release").to_owned(),
             folder,
@@ -68,7 +68,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Exit code 0, or an error that shows what was said.
+    /// Exit code 0, or an error with the output.
     pub fn well(self) -> Result<Self> {
         if self.code != Some(0) {
             bail!("exit {:?}:\n{}{}", self.code, self.output, self.errors);

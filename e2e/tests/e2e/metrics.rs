@@ -292,7 +292,7 @@ fn queried(query: &str) -> Vec<(&str, Vec<(&str, &str)>)> {
     found
 }
 
-/// A query for what is never said alerts nobody, and a panel stays empty, in silence.
+/// A query for a series that does not exist never alerts, and its panel stays empty.
 fn every_query_asks_for_something(scrape: &Scrape) -> Result<()> {
     for file in QUERIES {
         let path = paths::workspace().join("charts").join(NAME).join(file);

@@ -69,7 +69,7 @@ async fn verdicts(test: &TestCluster, outcomes: &[(&Condition, Outcome)]) -> Res
             // As much as tells one feature gate from another, and without addresses of this machine.
             .take(80)
             .collect::<String>();
-        said(test, condition.reason, &why)
+        expect_condition(test, condition.reason, &why)
             .await
             .with_context(|| format!("{}: {message}", condition.name))?;
     }
@@ -78,7 +78,7 @@ async fn verdicts(test: &TestCluster, outcomes: &[(&Condition, Outcome)]) -> Res
 }
 
 /// Reason and message of our condition on the node.
-async fn told(test: &TestCluster) -> Result<(String, String)> {
+async fn stored_condition(test: &TestCluster) -> Result<(String, String)> {
     let node = test.node(NODE).await?;
     let conditions = node.pointer("/status/conditions").and_then(|all| all.as_array());
     let ours = conditions
@@ -89,19 +89,19 @@ async fn told(test: &TestCluster) -> Result<(String, String)> {
     Ok((part("/reason"), part("/message")))
 }
 
-/// Waits until the node's condition speaks of no end of kube-proxy.
+/// Waits until the node's condition no longer reports a crash of kube-proxy.
 async fn recovered(test: &TestCluster) -> Result<()> {
     test.until(&format!("kube-proxy of {NODE} runs again"), async || {
-        let (reason, message) = told(test).await?;
-        let ended = message.contains("kube-proxy ends again and again");
+        let (reason, message) = stored_condition(test).await?;
+        let ended = message.contains("kube-proxy is crash-looping");
         Ok((!reason.is_empty() && !ended).then_some(()))
     })
     .await
 }
 
-async fn said(test: &TestCluster, reason: &str, why: &str) -> Result<()> {
+async fn expect_condition(test: &TestCluster, reason: &str, why: &str) -> Result<()> {
     test.until(&format!("{NODE} is {reason}: {why}"), async || {
-        let (found, message) = told(test).await?;
+        let (found, message) = stored_condition(test).await?;
         // klog quotes the error, and the quotes in it.
         let message = message.replace("\\\"", "\"");
         Ok((found == reason && message.contains(why)).then_some(()))

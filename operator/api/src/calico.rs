@@ -4,26 +4,31 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Group of the custom resources that Calico uses unless they were migrated to v3.
 pub const GROUP_V1: &str = "crd.projectcalico.org";
+/// Group of native custom resources (Calico v3.32 and later), and of the aggregated API server beside v1.
 pub const GROUP_V3: &str = "projectcalico.org";
+/// Group of `DatastoreMigration`, which moves objects from v1 to v3.
 pub const GROUP_MIGRATION: &str = "migration.projectcalico.org";
 /// Name of Calico's singletons.
 pub const DEFAULT: &str = "default";
-/// Handle under which Calico books the four addresses HNS keeps of every Windows block.
+/// Handle under which Calico reserves the four addresses that HNS uses in every block of a Windows node.
 pub const WINDOWS_RESERVED_HANDLE: &str = "windows-reserved-ipam-handle";
 
-/// Kinds of configuration whose fields the operator sets, each with its original kept for the day of deletion.
+/// Kinds of configuration whose fields the operator sets. The original value of each field is kept for deletion.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum ConfigKind {
     /// `IPAMConfig` in v1, `IPAMConfiguration` in v3.
     #[serde(rename = "IPAMConfiguration")]
     IpamConfiguration,
+    /// An IP pool.
     #[serde(rename = "IPPool")]
     IpPool,
+    /// Felix' configuration; only the object `default` is written.
     FelixConfiguration,
     /// `Installation` of tigera/operator.
     Installation,
-    /// `net-conf.json` in ConfigMap `kube-flannel-cfg`: flannel's configuration, kept as Calico's is.
+    /// `net-conf.json` in ConfigMap `kube-flannel-cfg`: flannel's configuration.
     #[serde(rename = "FlannelConfiguration")]
     FlannelConfiguration,
 }
@@ -32,12 +37,13 @@ impl ConfigKind {
     /// The kinds that Calico itself defines.
     pub const OF_CALICO: [Self; 3] = [Self::IpamConfiguration, Self::IpPool, Self::FelixConfiguration];
 
-    /// Is an object of the kind created where there is none? The others belong to whoever installs them.
+    /// Does the operator create an object of the kind if there is none? Objects of the other kinds belong to whoever installs
+    /// them.
     pub const fn is_created(self) -> bool {
         matches!(self, Self::IpamConfiguration | Self::FelixConfiguration)
     }
 
-    /// The name users know, as the v3 API spells it.
+    /// The kind in Calico's v3 API, which users know.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IpamConfiguration => "IPAMConfiguration",
@@ -49,7 +55,7 @@ impl ConfigKind {
     }
 }
 
-/// Which form of Calico's API holds the truth in this cluster.
+/// The API in which Calico stores its configuration in this cluster.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
 pub enum CalicoApi {
     /// `crd.projectcalico.org/v1` custom resources (every manifest install to date).
@@ -64,6 +70,7 @@ pub enum CalicoApi {
 }
 
 impl CalicoApi {
+    /// API group; for etcd that of the documents stored in it.
     pub const fn group(self) -> &'static str {
         match self {
             Self::V1 => GROUP_V1,
@@ -71,6 +78,7 @@ impl CalicoApi {
         }
     }
 
+    /// API version, without the group.
     pub const fn version(self) -> &'static str {
         match self {
             Self::V1 => "v1",
@@ -78,7 +86,7 @@ impl CalicoApi {
         }
     }
 
-    /// Kind and plural under which this form has `kind`; `None` for what is not Calico's own.
+    /// Kind and plural of `kind` in this API; `None` for kinds that Calico does not define.
     pub const fn served(self, kind: ConfigKind) -> Option<(&'static str, &'static str)> {
         Some(match (self, kind) {
             (Self::V1, ConfigKind::IpamConfiguration) => ("IPAMConfig", "ipamconfigs"),

@@ -13,6 +13,7 @@ pub enum Component {
     NetworkAgent,
     /// Calico's node agent.
     NodeAgent,
+    /// kube-proxy for Windows.
     KubeProxy,
 }
 
@@ -76,8 +77,10 @@ const KUBE_PROXY: Names = Names {
 };
 
 impl Component {
+    /// Every component, in the order above.
     pub const ALL: [Self; 3] = [Self::NetworkAgent, Self::NodeAgent, Self::KubeProxy];
 
+    /// The component's row of names.
     pub const fn names(self) -> &'static Names {
         match self {
             Self::NetworkAgent => &NETWORK_AGENT,

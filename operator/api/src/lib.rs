@@ -1,7 +1,8 @@
-//! The vocabulary of the operator: the `WindowsNodeConfig` API and every name that
-//! crosses a process boundary (groups, labels, reasons, field managers), each once.
+//! The `WindowsNodeConfig` API, and every name that crosses a process boundary (groups, labels, reasons, field managers), each once.
 //!
 //! Nothing here decides anything; `wn-plan` does. Black-box tests depend on this crate only.
+
+#![deny(missing_docs)]
 
 pub mod calico;
 pub mod component;

@@ -1,9 +1,9 @@
-//! Why a Windows node does not work, or what is worth knowing of it: one table for conditions, Events,
-//! metrics and `docs/reasons.md`. In order of rank: a cause stands before what follows from it.
+//! Why a Windows node does not work, and advice about nodes: one table for conditions, Events,
+//! metrics and `docs/reasons.md`. Rows are in order of rank: a cause comes before its consequences.
 
 macro_rules! node_reasons {
     ($($name:ident { $usually:ident, $meaning:literal, $evidence:literal, $fix:literal, $source:literal })+) => {
-        /// A reason, as `reason` of the Node condition says it.
+        /// Reason of the Node condition.
         #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
         pub enum NodeReason { $(#[doc = $meaning] $name),+ }
 
@@ -11,11 +11,12 @@ macro_rules! node_reasons {
             /// Every reason, by rank.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
+            /// The reason as conditions, Events and metrics have it.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name)),+ }
             }
 
-            /// What the documentation and each message say of it.
+            /// The texts of the reason, for messages and docs/reasons.md.
             pub const fn entry(self) -> Entry {
                 match self { $(Self::$name => Entry {
                     usually: Weight::$usually,
@@ -34,7 +35,7 @@ macro_rules! node_reasons {
 pub enum Weight {
     /// Worth knowing; never makes a node not ready.
     Advice,
-    /// Cannot be told; the node may work.
+    /// The operator cannot know; the node may work.
     Unknown,
     /// Not yet, and still within the time it usually takes.
     Progressing,
@@ -43,6 +44,7 @@ pub enum Weight {
 }
 
 impl Weight {
+    /// The name in docs/reasons.md.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Advice => "Advice",
@@ -56,13 +58,15 @@ impl Weight {
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
+    /// Weight of most findings with the reason; a finding may weigh less while a deadline runs.
     pub usually: Weight,
+    /// What is wrong, as one sentence with a full stop.
     pub meaning: &'static str,
-    /// How we know: the object and field that is read.
+    /// Object and field that are read.
     pub evidence: &'static str,
     /// What to do.
     pub fix: &'static str,
-    /// Who says so: upstream file, page, KB or issue.
+    /// Upstream file, page, KB or issue.
     pub source: &'static str,
 }
 
@@ -88,7 +92,7 @@ node_reasons! {
         "install the update of October 2025 (KB5066835) or later",
         "rancher/rancher#50915: Windows Server 2025 before the patch of October 2025" }
     OSBuildTooOldForDSR { Failing,
-        "HNS of this patch level cannot do direct server return. Advice while DSR is off.",
+        "HNS of this patch level does not support direct server return (DSR). Advice while DSR is off.",
         "Node status.nodeInfo.kernelVersion, spec.kubeProxy.dsr; termination message: platform does not support feature Direct Server \
          Return (DSR)",
         "install KB4571748 (17763.1432) or later, or set spec.kubeProxy.dsr to Auto",
@@ -124,9 +128,9 @@ node_reasons! {
         "correct the nodeSelector of the IPPool, or the labels of the node",
         "Calico libcalico-go/lib/ipam/ipam.go; refuses new pods on a node that has its block, too" }
     VNITooLow { Failing,
-        "The VXLAN identifier is below 4096, which Windows does not take.",
+        "The VXLAN identifier is below 4096, which Windows does not accept.",
         "FelixConfiguration default spec.vxlanVNI; or FailedCreatePodSandBox: Windows does not support VXLANVNI < 4096",
-        "set spec.calico.vxlan.vni to 4096 or more, and see condition CalicoConfigured for what withholds it",
+        "set spec.calico.vxlan.vni to 4096 or more; condition CalicoConfigured says why it is not applied",
         "Calico dataplane_windows.go" }
     HNSUnavailable { Failing,
         "The Host Networking Service (HNS) of the node does not answer.",
@@ -149,14 +153,14 @@ node_reasons! {
         "read the last message of the container, and its log with kubectl logs --previous",
         "kubernetes.io: Pod lifecycle, container restart policy" }
     AgentNotReady { Failing,
-        "Calico's node agent runs and is not ready: Felix has not programmed HNS.",
+        "Calico's node agent runs but is not ready: Felix has not programmed HNS.",
         "Pod condition Ready; within its time this is Progressing",
         "read the log of container felix",
         "Calico felix/daemon, health endpoint" }
     PodCIDRMissing { Failing,
-        "The Node has no range of pod addresses, so its pods get none.",
+        "The Node has no pod CIDR, so its pods get no addresses.",
         "Node spec.podCIDR",
-        "let kube-controller-manager run with --allocate-node-cidrs and --cluster-cidr, or join the node with a podCIDR",
+        "run kube-controller-manager with --allocate-node-cidrs and --cluster-cidr, or join the node with a podCIDR",
         "flannel pkg/subnet/kube/kube.go: node pod cidr not assigned; kubernetes.io: kube-controller-manager" }
     NetworkAgentNotScheduled { Failing,
         "No pod of the network agent runs on the node.",
@@ -174,7 +178,7 @@ node_reasons! {
         "read the last message of the container, and its log with kubectl logs --previous",
         "kubernetes.io: Pod lifecycle, container restart policy" }
     NetworkAgentNotReady { Failing,
-        "The network agent runs and is not ready: the node's HNS network is not set up.",
+        "The network agent runs but is not ready: the node's HNS network is not set up.",
         "Pod condition Ready; within its time this is Progressing",
         "read the log of the network agent's container",
         "flannel main.go, healthz" }
@@ -191,17 +195,17 @@ node_reasons! {
     KubeProxyFeatureGate { Failing,
         "kube-proxy refuses a feature gate.",
         "termination message: unrecognized feature gate, cannot set feature gate, WinDSR/WinOverlay feature gate not enabled, or an invalid argument for --feature-gates",
-        "remove the gate from spec.kubeProxy.featureGates, or the version that does not know it",
+        "remove the gate from spec.kubeProxy.featureGates, or run a version that knows it",
         "Kubernetes pkg/features/kube_features.go; cmd/kube-proxy; seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     KubeProxyNoSourceVIP { Failing,
-        "kube-proxy has no source VIP: HNS endpoint Calico_ep is not there, or host-local reserved no address.",
+        "kube-proxy has no source VIP: HNS endpoint Calico_ep does not exist, or host-local reserved no address.",
         "termination message: source-vip flag not set",
-        "look at the agent that networks this node: it makes the endpoint, or the network whose subnet the address is of",
+        "check the agent that networks this node: it creates the endpoint, or the network that the address belongs to",
         "Kubernetes pkg/proxy/winkernel/proxier.go; kubernetes/kubernetes#78338; seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     KubeProxyNoHNSNetwork { Failing,
         "kube-proxy does not find the HNS network.",
-        "termination message: HNS network did not appear (the start script), Unable to find HNS Network (kube-proxy, which waits for it for ever until its probe ends it), or could not find HNS network",
-        "look at the agent that networks this node: it makes the network",
+        "termination message: HNS network did not appear (the start script), Unable to find HNS Network (kube-proxy, which waits until its liveness probe fails), or could not find HNS network",
+        "check the agent that networks this node: it creates the network",
         "Kubernetes pkg/proxy/winkernel/proxier.go; seen from kube-proxy.exe 1.32 to 1.37 (docs/windows-proof.md)" }
     KubeProxyNoHostMAC { Failing,
         "kube-proxy does not find the network adapter of the node's address.",
@@ -214,7 +218,7 @@ node_reasons! {
         "read the last message of the container, and its log with kubectl logs --previous",
         "kubernetes.io: Pod lifecycle, container restart policy" }
     KubeProxyNotReady { Failing,
-        "kube-proxy runs and is not ready: Services may not work on the node.",
+        "kube-proxy runs but is not ready: Services may not work on the node.",
         "Pod condition Ready; within its time this is Progressing",
         "read the log of container kube-proxy",
         "Kubernetes pkg/proxy/healthcheck" }
@@ -224,9 +228,9 @@ node_reasons! {
         "check that an enabled IPPool with blockSize 29 or less selects the node, and the log of container node",
         "Calico node/pkg/lifecycle/startup/startup_windows.go, EnsureBlock" }
     BlockReservationMissing { Failing,
-        "The node's block lacks the four addresses Windows keeps for itself, so pods may get one of them.",
+        "The four addresses that Windows needs are not reserved in the node's block, so pods may get one of them.",
         "IPAMBlock: ordinals 0, 1, 2 and the last must be held by windows-reserved-ipam-handle",
-        "drain the node, release the block (delete its BlockAffinity and IPAMBlock) and restart the agent pod: the block was made while the name belonged to a Linux node",
+        "drain the node, release the block (delete its BlockAffinity and IPAMBlock) and restart the agent pod: the block was created while a Linux node had this name",
         "Calico libcalico-go/lib/ipam/ipam_block.go" }
     BlockExhausted { Failing,
         "The node's block has no free address, and a Windows node gets no second block.",
@@ -236,22 +240,22 @@ node_reasons! {
     TunnelAddressMissing { Failing,
         "The node has not announced its VXLAN tunnel.",
         "Node annotations projectcalico.org/IPv4VXLANTunnelAddr and VXLANTunnelMACAddr",
-        "read the log of container node: the HNS network was not made",
+        "read the log of container node: the HNS network was not created",
         "Calico cni-plugin/pkg/dataplane/windows, EnsureVXLANTunnelAddr" }
     TunnelAddressStale { Failing,
-        "The announced VXLAN tunnel address is not that of the node's block, so traffic to its pods goes astray.",
+        "The announced VXLAN tunnel address is not that of the node's block, so traffic to its pods is lost.",
         "Node annotation projectcalico.org/IPv4VXLANTunnelAddr must be the block's first address plus one",
         "drain the node, remove HNS network Calico on it and restart the agent pod",
         "Calico cni-plugin/pkg/dataplane/windows, EnsureVXLANTunnelAddr" }
     VNIMismatch { Failing,
-        "A FelixConfiguration of this node alone has another VNI than the cluster.",
+        "The FelixConfiguration of this node has another VNI than the cluster.",
         "FelixConfiguration node.<name> spec.vxlanVNI",
         "remove vxlanVNI from FelixConfiguration node.<name>",
         "Calico FelixConfiguration vxlanVNI: one value for all nodes" }
     NodeRebuildRequired { Failing,
-        "The node's HNS network was made with another VNI than the cluster has now, so its pods do not reach other nodes.",
-        "Node annotation windowsnode.dev/hns-network of ours (VNI, boot and tunnel of the network when Calico's startup made it) against \
-         FelixConfiguration default spec.vxlanVNI; over when the node has another bootID or another tunnel and startup succeeded since",
+        "The node's HNS network was created with another VNI than the cluster has now, so its pods do not reach other nodes.",
+        "Node annotation windowsnode.dev/hns-network (VNI, boot and tunnel of the network when Calico's startup created it) compared with \
+         FelixConfiguration default spec.vxlanVNI; resolved when the node has another bootID or another tunnel and startup has succeeded since",
         "drain the node and reboot it; or drain it, run Get-HnsNetwork | ? Name -eq Calico | Remove-HnsNetwork on it and delete its pod of \
          calico-node-windows",
         "Calico dataplane_windows.go: ensureVxlanNetworkExists compares type, prefix and gateway, never the VSID; node-service.ps1 removes the \
@@ -262,21 +266,21 @@ node_reasons! {
         "read the logs of containers node and confd; Windows feature RemoteAccess must be installed for BGP",
         "Calico libcalico-go/lib/backend/k8s/resources/node.go" }
     BGPASNumberInvalid { Failing,
-        "The node's AS number is none.",
+        "The AS number annotation of the node is invalid.",
         "Node annotation projectcalico.org/ASNumber",
         "correct the annotation, or remove it to use that of BGPConfiguration default",
         "Calico api/pkg/lib/numorstring/asnumber.go" }
     NetworkUnavailable { Failing,
-        "Calico says that the node's network is not set up.",
+        "Calico reports that the node's network is not set up.",
         "Node condition NetworkUnavailable is True",
-        "read the log of container node; if its startup succeeded, delete the pod: Calico takes the condition back only when container node \
+        "read the log of container node; if its startup succeeded, delete the pod: Calico resets the condition only when container node \
          starts",
         "Calico node/pkg/lifecycle/utils" }
     StartupNotFinished { Failing,
-        "Calico's startup has not succeeded on the node since container node of the agent's pod started.",
-        "Node condition NetworkUnavailable (reason CalicoIsUp): startup writes it anew each time it succeeds; its lastTransitionTime is before \
+        "Calico's startup has not succeeded since container node of the agent's pod started.",
+        "Node condition NetworkUnavailable (reason CalicoIsUp): startup sets it each time it succeeds; its lastTransitionTime is before \
          the start of container node",
-        "read the log of container node: startup is tried again for ever, the container does not end, and Felix is ready all the same",
+        "read the log of container node, which retries startup for ever; that Felix is ready means nothing",
         "Calico node-service.ps1; node/pkg/lifecycle/startup, MarkNetworkAvailable; felix/daemon: readiness is that of the datastore" }
     CNINotInitialized { Failing,
         "The container runtime finds no CNI configuration, so no pod can start.",
@@ -284,7 +288,7 @@ node_reasons! {
         "set spec.nodeAgent.cniBinDir and cniConfDir to the folders the node's containerd reads",
         "projectcalico/calico#6122; containerd CRI plugin" }
     NodeNotReady { Failing,
-        "The kubelet says the node is not ready.",
+        "The kubelet reports that the node is not ready.",
         "Node condition Ready is False",
         "see the message of the condition",
         "kubernetes.io: Node status" }
@@ -299,12 +303,12 @@ node_reasons! {
         "restart service hns on the node, or reboot it",
         "projectcalico/calico#7823, #12795; dataplane_windows.go" }
     HNSNetworkInconsistent { Failing,
-        "HNS knows the network in one of its two APIs only.",
+        "Only one of the two APIs of HNS shows the network.",
         "FailedCreatePodSandBox: Could not find vxlan0 in V2",
         "drain the node, restart service hns and the agent pod",
         "Calico dataplane_windows.go" }
     HNSManagementIPMissing { Failing,
-        "HNS did not get the node's own address back after its network was made.",
+        "The node's own address is missing since HNS created the network.",
         "FailedCreatePodSandBox: Calico CNI panicked during ADD: … nil pointer dereference (the network has no ManagementIP), failed to get net \
          interface for HNSNetwork, or timed out waiting for interface matching the management IP (no adapter has it)",
         "set spec.nodeAgent.vxlanAdapter to the adapter with the node's address, then reboot the node",
@@ -315,7 +319,7 @@ node_reasons! {
         "restart service hns on the node, or reboot it",
         "Calico dataplane_windows.go; projectcalico/calico#7823" }
     HNSNetworkCreateFailed { Failing,
-        "HNS cannot make the network.",
+        "HNS cannot create the network.",
         "FailedCreatePodSandBox: failed to create HNSNetwork",
         "check spec.nodeAgent.vxlanAdapter, and remove other HNS networks on the same adapter",
         "Calico dataplane_windows.go" }
@@ -325,7 +329,7 @@ node_reasons! {
         "finish the migration or upgrade that set ClusterInformation default spec.datastoreReady to false",
         "Calico cni-plugin/pkg/plugin/plugin.go" }
     APIServerEndpointMissing { Failing,
-        "The CNI plugin was given no address of the API server.",
+        "The CNI plugin has no address of the API server.",
         "FailedCreatePodSandBox: host must be a URL or a host:port pair, or the plugin's kubeconfig: mapping values are not allowed in this \
          context",
         "set spec.network.apiServer, then delete the pod of calico-node-windows on the node",
@@ -336,17 +340,17 @@ node_reasons! {
         "see the event's message",
         "kubelet pkg/kubelet/kuberuntime" }
     OSBuildUnknown { Unknown,
-        "This build of Windows is not in our table, or the node does not say its build.",
+        "The operator does not know this build of Windows, or the node does not report its build.",
         "Node status.nodeInfo.kernelVersion",
-        "nothing, if pods work; upgrade the operator when a version that knows the build is out",
+        "do nothing if pods work; upgrade the operator when a version knows the build",
         "microsoft/hcsshim osversion/windowsbuilds.go" }
     OSBuildUnsupportedByCalico { Advice,
-        "Calico does not support this version of Windows; it may work, and nobody tests it.",
+        "Calico does not support this version of Windows; it may work, but nobody tests it.",
         "Node status.nodeInfo.kernelVersion against Calico's list: 17763 (Windows Server 2019) and 20348 (2022)",
-        "use Windows Server 2022, or try your workloads and keep an eye on projectcalico/calico#11691",
+        "use Windows Server 2022, or test your workloads and follow projectcalico/calico#11691",
         "tigera/docs windows-calico/requirements.mdx; projectcalico/calico#11691 (Windows Server 2025)" }
     OSBuildUnsupportedByKubernetes { Advice,
-        "The Kubernetes of this node does not support this version of Windows; it may work, and nobody tests it.",
+        "The Kubernetes version of this node does not support this version of Windows; it may work, but nobody tests it.",
         "Node status.nodeInfo.kernelVersion against kubeletVersion: 2019 up to Kubernetes 1.34, 2022 from 1.23, 2025 from 1.35",
         "replace the node by one of a version that Kubernetes lists for this minor",
         "kubernetes.io: Windows OS version support, of each minor; kubernetes/website#53724 (1.35: 2022 and 2025)" }
@@ -371,7 +375,7 @@ node_reasons! {
         "restart those pods: strictAffinity was false when they started",
         "limitation of Calico for Windows: no borrowing of addresses" }
     BlockSmallerThanMaxPods { Advice,
-        "The kubelet takes more pods than the node's block has addresses for.",
+        "The kubelet accepts more pods than the node's block has addresses for.",
         "Node status.allocatable.pods against the block's size less four",
         "lower the kubelet's maxPods, or use an IPPool with larger blocks (a /25 holds 124 pods)",
         "Calico libcalico-go/lib/ipam: a /26 holds 60 Windows pods, the kubelet's default is 110" }
@@ -379,12 +383,12 @@ node_reasons! {
         "kube-proxy's version does not fit the API server's or the kubelet's.",
         "tag of the image of kube-proxy's pod or DaemonSet: not newer than the API server, at most three minors older, and at most three \
          minors from the kubelet",
-        "give kube-proxy the version of the kubelet",
+        "run kube-proxy in the version of the kubelet",
         "kubernetes.io: Version skew policy" }
     ClusterIPPolicyNotEnforced { Advice,
-        "kube-proxy of the node does no direct server return, so network policy does not see who connects to a ClusterIP.",
+        "kube-proxy on the node does not use direct server return (DSR), so network policy does not see the source of connections to a ClusterIP.",
         "argument --enable-dsr of kube-proxy's pod or DaemonSet; Node annotation rke2.io/node-args; spec.kubeProxy.dsr",
-        "update the node to Windows 17763.1432 (KB4571748) or later, and let kube-proxy run with --enable-dsr=true",
+        "update the node to Windows 17763.1432 (KB4571748) or later, and run kube-proxy with --enable-dsr=true",
         "tigera/docs windows-calico/limitations.mdx; Kubernetes pkg/proxy/winkernel/proxier.go" }
     KubeProxyKnownIssue { Advice,
         "This version of kube-proxy has defects on Windows that a later patch fixes.",

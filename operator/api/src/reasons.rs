@@ -2,23 +2,36 @@
 
 /// Condition types of `WindowsNodeConfig`, in the order they are written.
 pub mod conditions {
+    /// True when Windows nodes have what they need, as far as the operator can provide it.
     pub const READY: &str = "Ready";
+    /// kstatus: True while the operator works on the newest generation.
     pub const RECONCILING: &str = "Reconciling";
+    /// kstatus: True when only a person can resolve what keeps `Ready` from True.
     pub const STALLED: &str = "Stalled";
+    /// False when Calico for Windows does not support the platform or the version of Kubernetes.
     pub const PLATFORM_SUPPORTED: &str = "PlatformSupported";
+    /// False when Linux nodes are missing that Typha, kube-controllers or DNS need.
     pub const LINUX_NODES_AVAILABLE: &str = "LinuxNodesAvailable";
+    /// False when the address of the API server, the Service CIDRs or the DNS servers are unknown.
     pub const INPUTS_DISCOVERED: &str = "InputsDiscovered";
+    /// True when Calico's configuration is what Windows nodes need.
     pub const CALICO_CONFIGURED: &str = "CalicoConfigured";
+    /// True when the cluster has what the network type needs besides Calico's configuration.
     pub const NETWORK_CONFIGURED: &str = "NetworkConfigured";
+    /// True when the network agent is rolled out, or the network type has none.
     pub const NETWORK_AGENT_AVAILABLE: &str = "NetworkAgentAvailable";
+    /// True when Calico's node agent is rolled out, or somebody else runs it.
     pub const NODE_AGENT_AVAILABLE: &str = "NodeAgentAvailable";
+    /// True when kube-proxy is rolled out, or somebody else runs it.
     pub const KUBE_PROXY_AVAILABLE: &str = "KubeProxyAvailable";
+    /// True when every Windows node works.
     pub const NODES_READY: &str = "NodesReady";
-    /// False when deletion cannot give everything back; never a reason not to be ready.
+    /// False when deletion cannot restore every field. It does not affect `Ready`.
     pub const ORIGINALS_KNOWN: &str = "OriginalsKnown";
-    /// True when there is something to know; never a reason not to be ready.
+    /// True when there are advisories. It does not affect `Ready`.
     pub const ADVISORIES: &str = "Advisories";
 
+    /// Every condition type, in the order of `status.conditions`.
     pub const ALL: &[&str] = &[
         READY,
         RECONCILING,
@@ -47,6 +60,7 @@ macro_rules! reasons {
             /// Every reason, for documentation and tests.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
+            /// The reason as conditions and metrics have it.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name)),+ }
             }
@@ -55,7 +69,7 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// Everything the condition speaks of is as it should be.
+    /// Everything that the condition covers is as it should be.
     AsExpected,
     /// The spec is refused; nothing was written anywhere.
     InvalidSpec,
@@ -63,9 +77,9 @@ reasons! {
     ObserveOnly,
     /// The condition waits for an earlier one to become True.
     WaitingForPrecondition,
-    /// What decisions need of the cluster cannot be read, because a right is missing; nothing is written.
+    /// Objects that decisions need cannot be read, because a right is missing; nothing is written.
     ReadForbidden,
-    /// What decisions need of the cluster cannot be read, because the API server fails; nothing is written.
+    /// Objects that decisions need cannot be read, because the API server fails; nothing is written.
     ReadFailed,
     /// Work is under way.
     Progressing,
@@ -77,9 +91,9 @@ reasons! {
     InputMissing,
     /// The value found cannot be right.
     InputInvalid,
-    /// No form of Calico's API is served.
+    /// Neither of Calico's APIs is served.
     CalicoNotInstalled,
-    /// Both forms of Calico's API are defined, v1 is empty, and nothing says that v3 is the one in use.
+    /// The CRDs of both of Calico's APIs exist, v1 is empty, and nothing shows that Calico uses v3.
     CalicoAPIUnclear,
     /// Calico's version has no known Windows command line.
     CalicoVersionUnsupported,
@@ -87,9 +101,9 @@ reasons! {
     MigrationRunning,
     /// `ClusterInformation.datastoreReady` is false, so nothing is written to Calico.
     DatastoreNotReady,
-    /// Calico's etcd does not answer, or not to us.
+    /// Calico's etcd does not answer, or refuses the operator.
     DatastoreUnreachable,
-    /// The CR says `Report` and the cluster differs from what Windows needs.
+    /// The spec says `Report`, and the cluster differs from what Windows nodes need.
     ReportOnly,
     /// A pool that serves workloads would change its encapsulation; see `whenInUse`.
     PoolInUse,
@@ -101,33 +115,33 @@ reasons! {
     PoolsTooSmall,
     /// Another manager applied a field with another value.
     FieldConflict,
-    /// A field was changed back again and again, so we stopped writing it.
+    /// A field was changed back again and again, so the operator stopped writing it.
     Contested,
     /// Someone else runs this workload.
     External,
-    /// tigera/operator says that its Windows agent is Degraded.
+    /// tigera/operator reports that its Windows agent is Degraded.
     OperatorDegraded,
-    /// tigera/operator's Installation is for another kind of network than the CR.
+    /// tigera/operator's Installation is for another kind of network than the spec.
     InstallationMismatch,
-    /// Two agents would run on one node, ours and tigera/operator's; a person must say which.
+    /// Two agents would run on one node, the operator's and tigera/operator's; a person must choose one.
     AgentsOverlap,
     /// There is no Windows node.
     NoWindowsNodes,
     /// Pods of the DaemonSet are not all updated and ready.
     RolloutIncomplete,
-    /// DSR was asked for on all nodes, and a Windows node's build cannot do it.
+    /// DSR is enabled for all nodes, and the build of a Windows node does not support it.
     DSRUnsupported,
     /// At least one Windows node is not ready.
     NodesNotReady,
-    /// The network type, or the way it is used, has no need of it.
+    /// The network type, or the way it is used, does not need it.
     NotApplicable,
     /// Linux nodes use the network that would change; see `whenInUse`.
     NetworkInUse,
     /// A change takes effect when programs of someone else's have been restarted.
     RestartNeeded,
-    /// A Node has no range of pod addresses in `spec.podCIDR`.
+    /// A Node has no `spec.podCIDR`.
     PodCIDRMissing,
-    /// Two Nodes have overlapping ranges of pod addresses.
+    /// The pod CIDRs of two Nodes overlap.
     PodCIDRConflict,
     /// Nodes that reach each other's pods by routes are not on one layer 2 network.
     NotL2Adjacent,
@@ -137,7 +151,7 @@ reasons! {
     PlatformUnsupported,
     /// The API server's minor has no HostProcess containers.
     KubernetesVersionUnsupported,
-    /// The API server's minor is outside the range the operator is tested against; nothing is held back for that.
+    /// The API server's minor is outside the range that the operator is tested with; this holds nothing back.
     KubernetesVersionUntested,
     /// No Linux node can run what Windows nodes cannot: Typha, kube-controllers, DNS.
     NoLinuxNodes,
@@ -149,14 +163,14 @@ reasons! {
     BGPWithVXLAN,
     /// Something limits Windows nodes: see status.advisories.
     AdvisoriesFound,
-    /// Fields already had the operator's values before this CR, so what they were before is not known.
+    /// Fields already had the operator's values before this object existed, so their original values are unknown.
     OriginalsUnknown,
-    /// The CR is being deleted and the cluster is restored.
+    /// The `WindowsNodeConfig` is being deleted, and the cluster is being restored.
     Restoring,
 }
 
 impl Reason {
-    /// No progress is made until a person does something.
+    /// Does the problem stay until a person acts?
     pub const fn needs_a_person(self) -> bool {
         matches!(
             self,
@@ -194,25 +208,36 @@ impl Reason {
 
 /// Reasons of Events.
 pub mod events {
+    /// A field that somebody changed was set again; the note names who changed it.
     pub const DRIFT_REPAIRED: &str = "DriftRepaired";
+    /// A field of Calico's configuration was set for the first time.
     pub const CALICO_PATCHED: &str = "CalicoPatched";
     /// The network's own configuration, where that is not Calico's.
     pub const NETWORK_PATCHED: &str = "NetworkPatched";
+    /// On deletion: flannel's configuration has its original values.
     pub const NETWORK_RESTORED: &str = "NetworkRestored";
+    /// On deletion: Calico's configuration has its original values.
     pub const CALICO_RESTORED: &str = "CalicoRestored";
+    /// On deletion: a field keeps the operator's value or another one; the note says why.
     pub const NOT_RESTORED: &str = "NotRestored";
-    /// On deletion: an object or mark of ours stays.
+    /// On deletion: an object of the operator, or its condition, taint or label on a Node, is left.
     pub const NOT_REMOVED: &str = "NotRemoved";
+    /// A field or object is changed back again and again, and is left for an hour.
     pub const CONTESTED: &str = "Contested";
+    /// Another manager applied a field with another value.
     pub const FIELD_CONFLICT: &str = "FieldConflict";
+    /// The spec is refused.
     pub const INVALID_SPEC: &str = "InvalidSpec";
+    /// The platform is refused.
     pub const PLATFORM_UNSUPPORTED: &str = "PlatformUnsupported";
+    /// `Ready` became True.
     pub const READY: &str = "Ready";
+    /// `Ready` became False.
     pub const NOT_READY: &str = "NotReady";
     /// On a Node: its network works.
     pub const NETWORK_READY: &str = "WindowsNetworkReady";
-    /// On the `WindowsNodeConfig`: limits it runs into since it last said so.
+    /// On the `WindowsNodeConfig`: new advisories since the last Event.
     pub const ADVISORIES_FOUND: &str = "AdvisoriesFound";
-    /// On the `WindowsNodeConfig`: nodes that changed since it last said so.
+    /// On the `WindowsNodeConfig`: nodes whose state or reason changed since the last Event.
     pub const NODES_CHANGED: &str = "NodesChanged";
 }

@@ -13,16 +13,16 @@ use crate::component::Component;
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WindowsNodeConfigStatus {
-    /// The `metadata.generation` this status speaks of.
+    /// The `metadata.generation` that this status describes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// `Ready`, `Reconciling` and `Stalled` as kstatus defines them, and one condition a concern.
+    /// `Ready`, `Reconciling` and `Stalled` as kstatus defines them, and one condition for each concern.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
 
-    /// What Windows nodes are told, and where it was found.
+    /// The addresses that Windows nodes use, and where they were found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<InputsStatus>,
 
@@ -60,6 +60,7 @@ pub struct WindowsNodeConfigStatus {
 }
 
 impl WindowsNodeConfigStatus {
+    /// The status of a component; `None` before the first pass.
     pub const fn component(&self, component: Component) -> Option<&WorkloadStatus> {
         match component {
             Component::NetworkAgent => self.network_agent.as_ref(),
@@ -79,10 +80,11 @@ pub struct Input {
     pub source: String,
 }
 
+/// The addresses that Windows nodes use.
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputsStatus {
-    /// `host:port` of the API server as Windows nodes are told it.
+    /// `host:port` of the API server that Windows nodes use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_server: Option<Input>,
     /// Service CIDRs, comma separated.
@@ -96,12 +98,13 @@ pub struct InputsStatus {
     pub dns_search: Option<Input>,
 }
 
+/// The platform, and how it was detected.
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlatformStatus {
     /// Name of the platform, e.g. `EKS`.
     pub name: String,
-    /// What gave it away, or the field of `spec` that says so.
+    /// How the platform was detected, or the field of `spec` that sets it.
     pub source: String,
 }
 
@@ -116,12 +119,13 @@ pub enum Severity {
     Info,
 }
 
+/// The advisories of this cluster.
 #[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AdvisoriesStatus {
     /// How many there are by severity, e.g. `1 Error, 2 Warning`.
     pub summary: String,
-    /// The gravest first.
+    /// The most severe first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<AdvisoryStatus>,
     /// Advisories that did not fit into `list`.
@@ -135,8 +139,9 @@ pub struct AdvisoriesStatus {
 pub struct AdvisoryStatus {
     /// `WN1` and three digits; docs/advisories.md explains it.
     pub code: String,
+    /// How much the advisory matters.
     pub severity: Severity,
-    /// Kind and name of the object it is about; of many alike the kind, and the message has names.
+    /// Kind and name of the object. For many objects of a kind, the kind alone; the message names them.
     pub object: String,
     /// Field of the object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,14 +152,15 @@ pub struct AdvisoryStatus {
     pub source: String,
 }
 
+/// Calico as found, and the original values of the fields that the operator set.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CalicoStatus {
     /// API group and version in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<CalicoApi>,
-    /// Calico's release on Linux nodes: by the image of calico-node or Typha, by `status.calicoVersion` of the `Installation`, else
-    /// what `ClusterInformation` says.
+    /// Calico's release on Linux nodes: from the image of calico-node or Typha, from `status.calicoVersion` of the
+    /// `Installation`, or from `ClusterInformation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Each field the operator manages, with the value to restore on delete.
@@ -162,7 +168,7 @@ pub struct CalicoStatus {
     pub originals: Vec<Original>,
 }
 
-/// A managed field of a Calico object, written down before the first write to it.
+/// A managed field of a Calico object, stored before the first write to it.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Original {
@@ -190,7 +196,7 @@ pub struct Original {
     /// object that the operator created was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
-    /// Form of Calico's API in which the object has this uid: a migration to another form gives it another one.
+    /// API of Calico in which the object has this uid. The same object has another uid in another API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api: Option<CalicoApi>,
 }
@@ -200,12 +206,13 @@ pub(crate) fn any_value(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "x-kubernetes-preserve-unknown-fields": true })
 }
 
+/// The DaemonSet of a component, and how far it is rolled out.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadStatus {
     /// `Managed`, or `External` when someone else runs it.
     pub management: String,
-    /// Who runs it and how we know, when `External`.
+    /// Who runs it and how that is known, when `External`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<String>,
     /// `namespace/name` of the DaemonSet.
@@ -217,24 +224,25 @@ pub struct WorkloadStatus {
     /// Image in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// Arguments decided off the node (kube-proxy).
+    /// Arguments of kube-proxy that the operator sets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// Windows nodes that should run the pod.
     #[serde(default)]
     pub desired: i32,
-    /// Nodes that run the pod in its newest form.
+    /// Nodes that run the newest pod template.
     #[serde(default)]
     pub updated: i32,
     /// Nodes whose pod is ready.
     #[serde(default)]
     pub ready: i32,
-    /// Each DaemonSet by itself, where there are several: kube-proxy has one for each group of nodes that cannot run
-    /// it as the others do. The fields above are then those of the first, and the counts those of all.
+    /// Each DaemonSet, if there are several: kube-proxy has one for each group of nodes that need other arguments. The fields
+    /// above then describe the first one, and the counts are sums.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupStatus>,
 }
 
+/// One of several DaemonSets of a component.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupStatus {
@@ -246,13 +254,13 @@ pub struct GroupStatus {
     /// Image in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// Arguments decided off the node.
+    /// Arguments of kube-proxy that the operator sets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// Windows nodes of the group.
     #[serde(default)]
     pub desired: i32,
-    /// Nodes of the group that run the pod in its newest form.
+    /// Nodes of the group that run the newest pod template.
     #[serde(default)]
     pub updated: i32,
     /// Nodes of the group whose pod is ready.
@@ -260,6 +268,7 @@ pub struct GroupStatus {
     pub ready: i32,
 }
 
+/// Counts of Windows nodes, and the unhealthiest ones.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodesStatus {
@@ -267,16 +276,16 @@ pub struct NodesStatus {
     pub summary: String,
     /// Windows nodes in the cluster.
     pub total: i32,
-    /// Windows nodes whose pods have working networking and Services, as far as the API shows; nodes of an
-    /// unknown build of Windows with nothing wrong count.
+    /// Windows nodes whose pods have working networking and Services, as far as the API shows, including the nodes counted in
+    /// `unknown`.
     pub ready: i32,
-    /// Nodes that come up and are within the time that usually takes.
+    /// Nodes that are coming up, within the usual time.
     #[serde(default)]
     pub progressing: i32,
     /// Nodes that do not work.
     #[serde(default)]
     pub failing: i32,
-    /// Nodes, counted in `ready`, of which something cannot be told.
+    /// Nodes counted as ready whose health is only partly known.
     #[serde(default)]
     pub unknown: i32,
     /// How often each reason was found; one node may have several.
@@ -295,6 +304,7 @@ fn is_zero(n: &i32) -> bool {
     *n == 0
 }
 
+/// On how many nodes a reason was found.
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReasonCount {
@@ -306,6 +316,7 @@ pub struct ReasonCount {
     pub names: String,
 }
 
+/// One Windows node.
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeStatus {
@@ -322,13 +333,13 @@ pub struct NodeStatus {
     /// Why not and what to do, as one sentence; missing when ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Since when the node has this reason, or none.
+    /// Since when the Node's condition has its status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
     /// What else was found, by rank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// Worth knowing, and no reason not to be ready.
+    /// Advice, which does not affect readiness.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
     /// Windows build and patch level, e.g. `10.0.20348.3207`.

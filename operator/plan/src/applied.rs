@@ -1,4 +1,4 @@
-//! What was really done: the only thing, besides what was observed, that a status may speak of.
+//! What a pass did. The status is built from this and from the observation only.
 
 use wn_api::component::Component;
 
@@ -8,7 +8,9 @@ use crate::observed::OwnObject;
 /// The outcome of applying a plan.
 #[derive(Debug, Default)]
 pub struct Applied {
+    /// Writes to Calico that were made, in order.
     pub calico: Vec<Write>,
+    /// DaemonSets and ConfigMaps that were applied or deleted.
     pub objects: Vec<OwnObject>,
     /// The first write that failed; those after it were not tried.
     pub failure: Option<Failure>,
@@ -19,14 +21,18 @@ pub struct Applied {
 pub enum Part {
     /// Our own object: the finalizer and the originals, without which nothing is written anywhere.
     Own,
+    /// Calico's configuration.
     Calico,
     /// The network's own configuration, where that is not Calico's.
     Network,
+    /// The DaemonSets and ConfigMaps of a component.
     Component(Component),
 }
 
+/// A write that failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
+    /// The part of the plan that it belongs to.
     pub part: Part,
     /// The API server forbids it (403): only a person can allow it.
     pub forbidden: bool,

@@ -1,6 +1,7 @@
 //! A checksum that is the same on every build of the operator: a changed one rolls every node, so the
 //! standard library's hasher, free to change with the compiler, will not do. FNV-1a, 64 bits.
 
+/// Checksum of the parts in order, as 16 hexadecimal digits.
 pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for part in parts {

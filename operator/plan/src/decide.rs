@@ -27,12 +27,15 @@ use crate::workload::{EtcdAccess, RenderContext};
 /// Everything that should be.
 #[derive(Debug)]
 pub struct Plan {
-    /// False in mode `Observe`, where everything below is said and nothing done, and on a platform that is refused.
+    /// Write anything at all? False in mode `Observe` and on a refused platform.
     pub write: bool,
+    /// The platform, and whether it is supported.
     pub platform: PlatformPlan,
     /// Linux nodes that are missing.
     pub linux: Vec<Finding>,
+    /// What happens to Calico's configuration.
     pub calico: CalicoPlan,
+    /// Addresses that Windows nodes use.
     pub inputs: Inputs,
     /// What of the cluster is not as the network type needs it.
     pub network: Vec<Finding>,
@@ -40,6 +43,7 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// When something will be overdue that is not yet.
     pub revisit: Option<Timestamp>,
+    /// Who runs each component, and what is rolled out.
     pub components: PerComponent<ComponentPlan>,
     /// Groups of nodes, each with a kube-proxy of its own; of kube-proxy's DaemonSets the one at the same place.
     pub groups: Vec<Group>,
@@ -51,10 +55,13 @@ pub struct Plan {
     pub services_endpoint: Option<Value>,
     /// Objects of ours that should not be.
     pub deletions: Vec<(Component, OwnObject)>,
+    /// Limits that this cluster runs into, by severity.
     pub advisories: Vec<Advisory>,
+    /// Who runs the agent beside tigera/operator.
     pub tigera: TigeraPlan,
 }
 
+/// Makes the plan of one pass. `flaps`: what is contested; `now`: the time of the pass.
 pub fn decide(
     valid: Valid,
     config: &WindowsNodeConfig,

@@ -44,7 +44,7 @@ impl Elapsed {
         self.0 > PATIENCE
     }
 
-    /// A lost race is decided anew, but not for ever: somebody may never stop writing.
+    /// May a lost race be retried? Not for ever, because somebody may never stop writing.
     pub fn may_race(self) -> bool {
         self.0 <= PATIENCE * 2
     }
@@ -77,11 +77,13 @@ impl Remainder {
 pub enum First {
     /// Nothing yet: why.
     Wait(String),
+    /// Undo what the operator did.
     Undo,
     /// Nothing is undone: what is left.
     Leave(Vec<Remainder>),
 }
 
+/// Decides whether deletion begins, waits for what cannot be read, or leaves everything (`mode: Observe`).
 pub fn first(config: &Config, observed: &Observed, elapsed: Elapsed) -> First {
     let unread = unread::essential(&observed.unread).filter(|_| !elapsed.is_late());
     match (unread, config.object().spec.mode) {
@@ -94,8 +96,8 @@ pub fn first(config: &Config, observed: &Observed, elapsed: Elapsed) -> First {
 /// What `Observe` leaves, because it writes nothing. The operator's DaemonSets go with their owner.
 fn untouched(config: &WindowsNodeConfig, observed: &Observed) -> Vec<Remainder> {
     let why = "mode is Observe";
-    let nodes = marked(&observed.nodes);
-    let notes = nodes.take(NAMED_NODES).map(|(node, _)| kept_marks(&node, why));
+    let nodes = cleanups(&observed.nodes);
+    let notes = nodes.take(NAMED_NODES).map(|(node, _)| kept(&node, why));
     let mut left = vec![Remainder::not_removed(why.to_owned(), notes)];
     if restores(config) {
         left.push(not_restored(config, observed, why.to_owned(), true));
@@ -121,52 +123,54 @@ pub fn of_object(object: &OwnObject, deleted: Result<&[String], String>) -> Opti
     })
 }
 
-/// Marks of this operator on a Node besides its condition.
+/// What deletion removes from a Node besides the operator's condition and annotation, which it always removes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct NodeMarks {
-    pub tainted: bool,
-    /// It has the label of a group.
-    pub labelled: bool,
+pub struct NodeCleanup {
+    /// The readiness taint, if the operator set it.
+    pub taint: bool,
+    /// Label `KUBE_PROXY_GROUP`.
+    pub label: bool,
 }
 
-/// Nodes to remove marks from, those of `unanswered` included: a write to them was sent, and its answer was lost.
-pub fn marked_nodes(unanswered: Vec<String>, observed: &Observed) -> BTreeMap<String, NodeMarks> {
-    let any = NodeMarks {
-        tainted: true,
-        labelled: true,
+/// Nodes that may have the operator's condition, annotations, taint or label. `unanswered`: nodes that a write was sent to
+/// whose answer was lost.
+pub fn nodes_to_clean(unanswered: Vec<String>, observed: &Observed) -> BTreeMap<String, NodeCleanup> {
+    let any = NodeCleanup {
+        taint: true,
+        label: true,
     };
     let unanswered = unanswered.into_iter().map(|node| (node, any));
-    unanswered.chain(marked(&observed.nodes)).collect()
+    unanswered.chain(cleanups(&observed.nodes)).collect()
 }
 
-fn marked(nodes: &BTreeMap<String, NodeFacts>) -> impl Iterator<Item = (String, NodeMarks)> {
+fn cleanups(nodes: &BTreeMap<String, NodeFacts>) -> impl Iterator<Item = (String, NodeCleanup)> {
     nodes.iter().filter_map(|(name, facts)| {
-        let marks = NodeMarks {
-            tainted: facts.tainted && facts.taint_is_ours,
-            labelled: facts.labels.get(KUBE_PROXY_GROUP).is_some(),
+        let cleanup = NodeCleanup {
+            taint: facts.tainted && facts.taint_is_ours,
+            label: facts.labels.get(KUBE_PROXY_GROUP).is_some(),
         };
-        let is_marked = facts.said.is_some() || facts.taint_is_ours || marks.labelled;
-        is_marked.then(|| (name.clone(), marks))
+        let is_needed = facts.condition.is_some() || facts.taint_is_ours || cleanup.label;
+        is_needed.then(|| (name.clone(), cleanup))
     })
 }
 
-/// A write to a Node does not end: no mark was removed.
+/// A write to a Node does not end: nothing was removed from Nodes.
 pub fn of_busy_nodes(error: String) -> Remainder {
     let note = format!("{error}: Nodes may keep condition {NODE_CONDITION} and taint {READINESS_TAINT}");
     Remainder::not_removed(error, [note])
 }
 
-/// What is left of marks on Nodes: each with its error.
+/// Nodes that could not be cleaned, each with its error.
 pub fn of_nodes(failed: &BTreeMap<String, String>) -> Option<Remainder> {
     let first = failed.values().next()?.clone();
     let named = failed.iter().take(NAMED_NODES);
-    let named = named.map(|(node, error)| kept_marks(node, error));
+    let named = named.map(|(node, error)| kept(node, error));
     let more = failed.len().saturating_sub(NAMED_NODES);
-    let more = (more > 0).then(|| format!("{more} more Nodes keep our condition or taint"));
+    let more = (more > 0).then(|| format!("{more} more Nodes keep the operator's condition or taint"));
     Some(Remainder::not_removed(first, named.chain(more)))
 }
 
-fn kept_marks(node: &str, why: &str) -> String {
+fn kept(node: &str, why: &str) -> String {
     format!(
         "Node {node} keeps condition {NODE_CONDITION} and may keep taint {READINESS_TAINT} ({why}): remove the taint with \
          `kubectl taint node {node} {READINESS_TAINT}-`"
@@ -186,11 +190,13 @@ fn restores(config: &WindowsNodeConfig) -> bool {
 /// How original values are restored now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Restore {
+    /// The writes, and what they leave.
     pub restoration: Restoration,
     /// Why it is not complete when all writes are made.
     pub waits: Option<String>,
 }
 
+/// How the original values are restored now, without regard to what was undone before.
 pub fn restore(config: &WindowsNodeConfig, observed: &Observed) -> Restore {
     let originals = originals(config);
     if originals.is_empty() {
@@ -208,7 +214,7 @@ pub fn restore(config: &WindowsNodeConfig, observed: &Observed) -> Restore {
     let of_calico = |o: &Original| ConfigKind::OF_CALICO.contains(&o.kind);
     if api::pause(&observed.calico).is_some() && originals.iter().any(of_calico) {
         return waits(
-            "Calico must not be written now (migration, or datastore not ready): waiting to give it back"
+            "Calico must not be written now (migration, or datastore not ready): waiting to restore it"
                 .to_owned(),
         );
     }
@@ -243,7 +249,7 @@ pub fn not_restored(config: &WindowsNodeConfig, observed: &Observed, why: String
             false => shown(original.previous.as_ref()),
         };
         let field = FieldId::of(original);
-        let note = format!("{field} could not be restored ({why}): its value was {previous}");
+        let note = format!("{field} could not be restored ({why}): its original value was {previous}");
         News::warning(events::NOT_RESTORED, note)
     });
     Remainder {
@@ -253,15 +259,21 @@ pub fn not_restored(config: &WindowsNodeConfig, observed: &Observed, why: String
     }
 }
 
-/// What follows a try.
+/// What follows an attempt.
 #[derive(Debug, Eq, PartialEq)]
 pub enum Next {
-    /// Try again. `failed`: with growing pauses, else in a fixed time.
-    Wait { message: String, failed: bool },
+    /// Try again.
+    Wait {
+        /// What it waits for, for the status.
+        message: String,
+        /// The attempt failed: retry with growing pauses instead of a fixed one.
+        failed: bool,
+    },
     /// Publish these and remove the finalizer.
     Finish(Vec<News>),
 }
 
+/// Decides whether to try again or to remove the finalizer. `left`: what could not be undone.
 pub fn next(config: &Config, left: Vec<Remainder>, elapsed: Elapsed) -> Next {
     match left.first() {
         Some(first) if !elapsed.is_late() => Next::Wait {

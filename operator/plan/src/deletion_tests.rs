@@ -125,11 +125,14 @@ fn nodes_are_named_up_to_a_limit() {
     let left = of_nodes(&failed(52)).unwrap();
     assert_eq!(left.news.len(), 51);
     assert!(left.news[0].note.contains("kubectl taint node win-00"));
-    assert_eq!(left.news[50].note, "2 more Nodes keep our condition or taint");
+    assert_eq!(
+        left.news[50].note,
+        "2 more Nodes keep the operator's condition or taint"
+    );
 }
 
 #[test]
-fn nodes_with_marks_and_nodes_that_may_have_some() {
+fn nodes_of_ours_and_nodes_without_an_answer_are_cleaned() {
     let mut observed = Observed::default();
     let mut node = |name: &str, tainted: bool, taint_is_ours: bool| {
         let facts = NodeFacts {
@@ -142,11 +145,11 @@ fn nodes_with_marks_and_nodes_that_may_have_some() {
     node("ours", true, true);
     node("theirs", true, false);
     node("plain", false, false);
-    let marked = marked_nodes(vec!["lost".to_owned(), "ours".to_owned()], &observed);
-    let marks = |node: &str| marked.get(node).map(|m| (m.tainted, m.labelled));
-    assert_eq!(marks("ours"), Some((true, false)), "what is known counts");
-    assert_eq!(marks("lost"), Some((true, true)));
-    assert_eq!(marked.len(), 2);
+    let nodes = nodes_to_clean(vec!["lost".to_owned(), "ours".to_owned()], &observed);
+    let cleanup = |node: &str| nodes.get(node).map(|m| (m.taint, m.label));
+    assert_eq!(cleanup("ours"), Some((true, false)), "what is known counts");
+    assert_eq!(cleanup("lost"), Some((true, true)));
+    assert_eq!(nodes.len(), 2);
 }
 
 #[test]

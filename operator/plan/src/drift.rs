@@ -1,4 +1,4 @@
-//! Does a stored object still say all that we said? The API server adds defaults, other managers their
+//! Does a stored object still have everything that was applied? The API server adds defaults, other managers their
 //! own fields: only what we set counts.
 
 use serde_json::Value;

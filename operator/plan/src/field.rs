@@ -1,4 +1,4 @@
-//! A field the operator sets: which, to what, and how it is spoken of.
+//! A field that the operator sets, its value, and its name in messages.
 
 use serde_json::Value;
 use wn_api::calico::ConfigKind;
@@ -8,13 +8,16 @@ use wn_api::status::Original;
 /// A field below `spec` of a Calico object.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct FieldId {
+    /// Kind of the object.
     pub kind: ConfigKind,
+    /// Name of the object.
     pub name: String,
+    /// Path below `spec`; a dot leads into an object.
     pub field: String,
 }
 
 impl FieldId {
-    /// The field an original was written down for.
+    /// The field of an original.
     pub fn of(original: &Original) -> Self {
         Self {
             kind: original.kind,
@@ -23,7 +26,7 @@ impl FieldId {
         }
     }
 
-    /// Is this the field an original was written down for?
+    /// Is this the field of the original?
     pub fn is_of(&self, original: &Original) -> bool {
         original.kind == self.kind && original.name == self.name && original.field == self.field
     }
@@ -48,8 +51,11 @@ impl std::fmt::Display for FieldId {
 /// A change of one field, for Events and for `Observe`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
+    /// The field.
     pub id: FieldId,
+    /// The stored value; `None` when the field is absent.
     pub from: Option<Value>,
+    /// The new value; `None` removes the field.
     pub to: Option<Value>,
     /// The field had our value before: who changed it. `None` for the first write.
     pub drifted_by: Option<String>,
@@ -60,7 +66,7 @@ pub struct Change {
 pub fn who(manager: &str) -> &str {
     match manager {
         "Go-http-client" => {
-            "Go-http-client (a program that does not say its name, most likely calicoctl or a component of Calico)"
+            "Go-http-client (a program without a name of its own, most likely calicoctl or a component of Calico)"
         }
         named => named,
     }
@@ -69,7 +75,9 @@ pub fn who(manager: &str) -> &str {
 /// A field and what it should be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Desired {
+    /// The field.
     pub id: FieldId,
+    /// The value that Windows nodes need.
     pub value: Value,
 }
 
@@ -79,6 +87,7 @@ pub fn is_met(desired: &Desired, current: Option<&Value>) -> bool {
     current == Some(&desired.value) || (empty && desired.value == "Never")
 }
 
+/// A value for messages; `absent` for `None`.
 pub fn shown(value: Option<&Value>) -> String {
     value.map_or_else(|| "absent".to_owned(), plain)
 }

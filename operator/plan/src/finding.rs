@@ -2,8 +2,10 @@
 
 use wn_api::reasons::Reason;
 
+/// Why a condition is not True.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Finding {
+    /// Reason of the condition.
     pub reason: Reason,
     /// What is wrong, on which object and field, and what to do.
     pub message: String,

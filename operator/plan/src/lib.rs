@@ -1,7 +1,9 @@
-//! Decides what should be. Pure: no I/O, no clock, no client; time is a parameter.
+//! Decides what the cluster should be. Pure: no I/O, no clock, no client; time is a parameter.
 //!
-//! The way of data: `observed` → `validate` → `decide` (with `inputs`, `calico`, `component`, `workload`)
+//! Data flow: `observed` → `validate` → `decide` (with `inputs`, `calico`, `component`, `workload`)
 //! → the runtime applies → `status`.
+
+#![deny(missing_docs)]
 
 pub mod advice;
 pub mod applied;
@@ -10,19 +12,19 @@ pub mod checksum;
 pub mod component;
 pub mod decide;
 pub mod deletion;
-pub mod drift;
+mod drift;
 pub mod field;
 pub mod finding;
 pub mod inputs;
 pub mod json_text;
-pub mod linux;
+mod linux;
 pub mod network;
 pub mod news;
 pub mod node;
 pub mod observed;
 pub mod platform;
 pub mod quantity;
-pub mod release;
+mod release;
 pub mod status;
 pub mod tigera;
 mod typha;

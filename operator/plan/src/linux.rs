@@ -6,6 +6,7 @@ use wn_api::reasons::Reason;
 use crate::finding::Finding;
 use crate::observed::Observed;
 
+/// Linux nodes that Typha, kube-controllers or DNS need and the cluster does not have.
 pub fn findings(observed: &Observed) -> Vec<Finding> {
     if observed.linux.is_empty() {
         return vec![Finding {
@@ -37,15 +38,15 @@ pub fn findings(observed: &Observed) -> Vec<Finding> {
 /// One replica a node, on Linux nodes: each has the port of the host.
 fn too_few(namespace: &str, wanted: usize, have: usize, missing: bool) -> Option<Finding> {
     let stops = if missing {
-        "; tigera/operator neither makes Typha nor anything else of Calico that is not there yet until there are enough"
+        "; tigera/operator creates neither Typha nor other missing parts of Calico until there are enough"
     } else {
         ""
     };
     (have < wanted).then(|| Finding {
         reason: Reason::TooFewLinuxNodes,
         message: format!(
-            "Typha (Deployment {namespace}/{TYPHA}) needs {wanted} schedulable Linux nodes and there are {have}: Windows nodes \
-             count among those it serves and cannot run it; add Linux nodes{stops}"
+            "Typha (Deployment {namespace}/{TYPHA}) needs {wanted} schedulable Linux nodes, and there are {have}: the number \
+             includes Windows nodes, which cannot run it; add Linux nodes{stops}"
         ),
     })
 }

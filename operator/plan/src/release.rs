@@ -2,7 +2,7 @@
 //!
 //! Every agent writes its own version into ClusterInformation when it starts, those on Windows nodes too. So an agent on a Windows
 //! node that was not updated yet would take the whole DaemonSet back if that field decided: it decides only where nothing on
-//! Linux nodes tells, and then never backwards.
+//! Linux nodes shows the release, and then never for a downgrade.
 
 use wn_api::calico::DEFAULT;
 use wn_api::component::Component;
@@ -12,12 +12,14 @@ use wn_api::spec::WindowsNodeConfigSpec;
 use crate::observed::Observed;
 use crate::version::Version;
 
-/// A release, and the field that tells it.
+/// A release, and the field that shows it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Release {
+    /// The release.
     pub version: Version,
     /// Kind and name, with the namespace where there is one.
     pub object: String,
+    /// Path of the field of `object`.
     pub field: &'static str,
 }
 
@@ -39,7 +41,7 @@ pub fn of_calico(observed: &Observed) -> Option<Release> {
     Some(release)
 }
 
-/// Of our agent: the pinned one, else Calico's; where only agents tell that, none that is older than our last.
+/// Of our agent: the pinned one, else Calico's; where only agents show that, never one older than the last.
 pub fn of_agent(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Release> {
     if let Some(version) = pinned(spec) {
         return Some(Release {
@@ -56,13 +58,13 @@ pub fn note(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<String>
     let kept = kept(observed).filter(|_| pinned(spec).is_none())?;
     let written = written(observed)?;
     Some(format!(
-        "{} {} says {}, which an older agent on a Windows node may have written: the agent stays at {}; to go back, set \
-         spec.nodeAgent.image.tag",
+        "{} {} is {}, which an older agent on a Windows node may have written: the agent stays at {}; to downgrade it, \
+         set spec.nodeAgent.image.tag",
         written.object, written.field, written.version, kept.version
     ))
 }
 
-/// The release of our stored DaemonSet, where ClusterInformation alone tells Calico's and says an older one.
+/// The release of the operator's stored DaemonSet, if only ClusterInformation shows Calico's release and has an older one.
 fn kept(observed: &Observed) -> Option<Release> {
     let written = written(observed).filter(|_| on_linux(observed).is_none())?;
     let ours = observed.daemon_sets.iter();

@@ -11,15 +11,15 @@ pub fn usable(observed: &Observed) -> Option<&str> {
     Some(namespace)
 }
 
-/// What is to be said when there is a Typha and Felix does not use it.
+/// The note when there is a Typha that Felix does not use.
 pub fn note(observed: &Observed) -> Option<String> {
     if usable(observed).is_some() {
         return None;
     }
     let (namespace, _) = found(observed).next()?;
     Some(format!(
-        "Felix on Windows nodes watches the API server itself, because Typha of namespace {namespace} wants client certificates, which \
-         cannot be mounted from there"
+        "Felix on Windows nodes connects to the API server directly, because Typha in namespace {namespace} requires client certificates, \
+         which pods in other namespaces cannot mount"
     ))
 }
 

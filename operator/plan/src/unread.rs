@@ -18,7 +18,7 @@ pub struct Unread {
 }
 
 impl Unread {
-    fn told(&self) -> String {
+    fn message(&self) -> String {
         let Self { objects, error, .. } = self;
         if self.forbidden {
             format!(
@@ -26,7 +26,7 @@ impl Unread {
                  manifests/base do ({error})"
             )
         } else {
-            format!("{objects} cannot be read, it is tried again: see the API server's log ({error})")
+            format!("{objects} cannot be read and will be read again: see the API server's log ({error})")
         }
     }
 }
@@ -44,7 +44,7 @@ pub fn cause(unread: &[Unread]) -> Option<Finding> {
 fn finding<'a>(unread: impl Iterator<Item = &'a Unread>) -> Option<Finding> {
     let all: Vec<_> = unread.collect();
     let forbidden = all.iter().any(|u| u.forbidden);
-    let messages: Vec<_> = all.iter().take(3).map(|u| u.told()).collect();
+    let messages: Vec<_> = all.iter().take(3).map(|u| u.message()).collect();
     (!messages.is_empty()).then(|| Finding {
         reason: if forbidden {
             Reason::ReadForbidden
@@ -58,7 +58,7 @@ fn finding<'a>(unread: impl Iterator<Item = &'a Unread>) -> Option<Finding> {
 /// What is worth saying although decisions are made without it.
 pub fn notes(unread: &[Unread]) -> impl Iterator<Item = String> {
     let lacking = unread.iter().filter(|u| u.can_be_lacking);
-    lacking.take(3).map(Unread::told)
+    lacking.take(3).map(Unread::message)
 }
 
 #[cfg(test)]
@@ -75,15 +75,18 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_right_is_told_before_a_fault() {
+    fn a_missing_right_is_reported_before_a_fault() {
         let fault = unread("nodes", false, false);
         let right = unread("ippools.projectcalico.org", true, false);
         let lacking = unread("deployments.apps", true, true);
         assert_eq!(essential(&[]), None);
         assert_eq!(essential(std::slice::from_ref(&lacking)), None);
-        let told = |all: &[Unread]| essential(all).map(|f| f.reason);
-        assert_eq!(told(&[fault.clone(), lacking.clone()]), Some(Reason::ReadFailed));
-        assert_eq!(told(&[fault, right.clone()]), Some(Reason::ReadForbidden));
+        let reason = |all: &[Unread]| essential(all).map(|f| f.reason);
+        assert_eq!(
+            reason(&[fault.clone(), lacking.clone()]),
+            Some(Reason::ReadFailed)
+        );
+        assert_eq!(reason(&[fault, right.clone()]), Some(Reason::ReadForbidden));
         let message = essential(&[right]).unwrap().message;
         assert!(message.contains("grant get, list and watch"), "{message}");
         assert_eq!(notes(&[lacking]).count(), 1);

@@ -8,13 +8,17 @@ use std::str::FromStr;
 /// A version; ordered by its three numbers only, because suffixes name builds, not ages.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Version {
+    /// First number.
     pub major: u32,
+    /// Second number.
     pub minor: u32,
+    /// Third number.
     pub patch: u32,
     /// What follows the numbers, with its `-` or `+`.
     pub suffix: String,
 }
 
+/// A text that is not a version.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0:?} is not a version like v1.33.4")]
 pub struct NotAVersion(pub String);
@@ -25,6 +29,7 @@ impl Version {
         (self.major, self.minor, self.patch)
     }
 
+    /// A version without a suffix.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self {
             major,

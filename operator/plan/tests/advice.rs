@@ -944,17 +944,17 @@ fn the_list_is_bounded_and_counts_the_rest() {
 fn news_is_what_was_not_there_before() {
     let of = |c: &Cluster| advice::status(&advisories(c));
     let (none, all) = (of(&quiet()), of(&troubled()));
-    let (told, grave) = advice::news(None, &all).unwrap();
+    let (note, is_warning) = advice::news(None, &all).unwrap();
     assert!(
-        grave && told.starts_with("WN1012 FelixConfiguration default: "),
-        "{told}"
+        is_warning && note.starts_with("WN1012 FelixConfiguration default: "),
+        "{note}"
     );
-    assert!(told.ends_with("and WN1004: see status.advisories"), "{told}");
+    assert!(note.ends_with("and WN1004: see status.advisories"), "{note}");
     assert_eq!(advice::news(Some(&none), &all), advice::news(None, &all));
     // A restart finds its own words in the status.
     assert_eq!(advice::news(Some(&all), &all), None);
     assert_eq!(advice::news(Some(&all), &none), None);
-    // One more of what there are thousands is not told again.
+    // One more of thousands is not reported again.
     let mut more = endpoint("win-0");
     let one = of(&more);
     more.observed
@@ -965,10 +965,10 @@ fn news_is_what_was_not_there_before() {
     assert_eq!(advice::news(Some(&one), &of(&more)), None);
     let mut warned = all.clone();
     warned.list.retain(|a| a.severity != Severity::Warning);
-    let (told, grave) = advice::news(Some(&warned), &all).unwrap();
+    let (note, is_warning) = advice::news(Some(&warned), &all).unwrap();
     assert!(
-        !grave && told.contains("WN1001") && !told.contains("WN1012"),
-        "{told}"
+        !is_warning && note.contains("WN1001") && !note.contains("WN1012"),
+        "{note}"
     );
 }
 

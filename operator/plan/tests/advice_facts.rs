@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
-use wn_plan::observed::{BlockFacts, CalicoObject};
+use wn_plan::observed::{BlockFacts, ConfigObject};
 
 fn block(attributes: Value, allocations: Value) -> Value {
     json!({"spec": {"cidr": "10.0.0.0/26", "attributes": attributes, "allocations": allocations}})
@@ -21,10 +21,10 @@ fn a_change_of_nat_is_that_of_another_than_the_maker() {
             {"manager": by, "operation": "Update", "time": "2026-02-01T00:00:00Z", "fieldsV1": {"f:spec": fields}},
         ]}})
     };
-    let change = |object: &Value| CalicoObject::read(ConfigKind::IpPool, object).nat_change;
-    let told = change(&pool("kubectl-edit", json!({"f:natOutgoing": {}}))).unwrap();
+    let change = |object: &Value| ConfigObject::read(ConfigKind::IpPool, object).nat_change;
+    let found = change(&pool("kubectl-edit", json!({"f:natOutgoing": {}}))).unwrap();
     assert_eq!(
-        (told.at.to_string(), told.by.as_str()),
+        (found.at.to_string(), found.by.as_str()),
         ("2026-02-01T00:00:00Z".to_owned(), "kubectl-edit")
     );
     assert_eq!(

@@ -20,7 +20,7 @@ fn bgp() -> Cluster {
     Cluster::fresh(NetworkType::CalicoBgp)
 }
 
-fn said(plan: &Plan) -> Vec<String> {
+fn messages(plan: &Plan) -> Vec<String> {
     let found = plan.network.iter();
     found
         .map(|f| format!("{}: {}", f.reason.as_str(), f.message))
@@ -63,7 +63,7 @@ fn what_is_said() {
     small.update(POOL, DEFAULT_POOL, CALICO, spec);
     let mut all: Vec<_> = [overlay, silent, meshless, apart, host_local]
         .iter()
-        .map(|c| said(&c.plan()))
+        .map(|c| messages(&c.plan()))
         .collect();
     all.push(findings(&small.plan()));
     assert_yaml_snapshot!(all);
@@ -88,7 +88,7 @@ fn backend_of_linux_nodes(
     backend(&mut cluster, name);
     cluster.observed.bgp.node_to_node_mesh = mesh;
     assert_eq!(reasons(&cluster), expected);
-    // Told by tigera/operator, or not at all: nothing is said.
+    // Reported by tigera/operator, or not at all: there is no finding.
     cluster.observed.sources.remove(&Source::CalicoConfig);
     cluster.observed.bgp.node_to_node_mesh = true;
     assert!(reasons(&cluster).is_empty());
@@ -149,14 +149,14 @@ fn variable(plan: &Plan, name: &str) -> Option<String> {
         .map(|(_, v)| v)
 }
 
-/// IPAM is left alone, pools are still kept unencapsulated, and the agent is told.
+/// IPAM is left alone, pools are still kept unencapsulated, and the agent is configured for it.
 #[test]
 fn host_local_addresses() {
     let mut cluster = bgp();
     cluster.config_mut().spec.network.ipam = Ipam::HostLocal;
     cluster.observed.nodes.get_mut("win-0").unwrap().pod_cidr = "10.244.1.0/24".parse().ok();
     let plan = cluster.pass();
-    assert!(said(&plan).is_empty());
+    assert!(messages(&plan).is_empty());
     assert_eq!(cluster.field(IPAM, "default", "strictAffinity"), false);
     assert_eq!(cluster.field(POOL, DEFAULT_POOL, "ipipMode"), "Never");
     assert!(cluster.originals().iter().all(|o| o.kind != IPAM));

@@ -122,7 +122,7 @@ fn modes_hns_does_not_know_are_changed(#[case] ipip: &str, #[case] vxlan: &str, 
 fn calico_that_is_not_there_yet() {
     let plan = Cluster::without_calico(NetworkType::CalicoVxlan).plan();
     assert!(plan.calico.writes.is_empty() && plan.objects.is_empty());
-    assert_eq!(plan.calico.form, None);
+    assert_eq!(plan.calico.api, None);
     assert!(!plan.calico.fit_for_agents);
     assert_yaml_snapshot!("not_installed", findings(&plan));
 }
@@ -149,16 +149,16 @@ fn nothing_is_written_while_calico_says_wait(#[case] name: &str, #[case] pause: 
 }
 
 #[test]
-fn after_a_migration_the_native_form_is_written() {
+fn after_a_migration_the_native_api_is_written() {
     let mut cluster = Cluster::vxlan();
-    assert_eq!(cluster.plan().calico.form, Some(CalicoApi::V1));
+    assert_eq!(cluster.plan().calico.api, Some(CalicoApi::V1));
     cluster.observed.calico.migrations.insert(
         "m".into(),
         MigrationFacts {
             phase: "Converged".into(),
         },
     );
-    assert_eq!(cluster.plan().calico.form, Some(CalicoApi::V3));
+    assert_eq!(cluster.plan().calico.api, Some(CalicoApi::V3));
 }
 
 /// v1 left beside native v3, and no DatastoreMigration: who says which one Calico uses, decides.
@@ -183,10 +183,10 @@ fn an_empty_v1_beside_v3_is_not_written_to() {
     assert_eq!(cluster.originals(), originals);
     assert_yaml_snapshot!("empty_v1", findings(&plan));
 
-    let told = ("kube-system".to_owned(), "calico-node".to_owned());
-    cluster.observed.calico.api_groups = [(told, CalicoApi::V3)].into();
+    let daemon_set = ("kube-system".to_owned(), "calico-node".to_owned());
+    cluster.observed.calico.api_groups = [(daemon_set, CalicoApi::V3)].into();
     let plan = cluster.plan();
-    assert_eq!(plan.calico.form, Some(CalicoApi::V3));
+    assert_eq!(plan.calico.api, Some(CalicoApi::V3));
     assert!(
         plan.calico
             .findings
@@ -225,9 +225,9 @@ fn vni(#[case] spec: &str, #[case] found: Option<i32>, #[case] expected: i32) {
     let agent = serde_json::to_string(&cluster.observed.ours.values().collect::<Vec<_>>()).unwrap();
     assert!(
         agent.contains(&format!(r#"{{"name":"VXLAN_VNI","value":"{expected}"}}"#)),
-        "the agent is told the same"
+        "the agent uses the same"
     );
-    // Another usable number is drift, not a wish: HNS networks on the nodes have the one that was set.
+    // Another usable number is drift, not a request: HNS networks on the nodes have the one that was set.
     cluster.update(FELIX, DEFAULT, "kubectl-edit", json!({"vxlanVNI": 7000}));
     assert_eq!(
         lines(&cluster.pass()),

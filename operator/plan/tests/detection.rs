@@ -54,7 +54,7 @@ fn linux(label: &str, kubelet: &str, machine: &str) -> LinuxNodeFacts {
     "v1.33.0-eks-1-33-2",
     "vsphere://1",
     Platform::OnPremises,
-    "no node has the mark of another platform"
+    "no node shows signs of another platform"
 )]
 #[case(
     "kubernetes.azure.com/cluster",
@@ -146,14 +146,14 @@ fn linux(label: &str, kubelet: &str, machine: &str) -> LinuxNodeFacts {
     "v1.33.4",
     "",
     Platform::OnPremises,
-    "no node has the mark of another platform"
+    "no node shows signs of another platform"
 )]
 #[case(
     "zone/x",
     "v1.33.4",
     "vsphere://42",
     Platform::OnPremises,
-    "no node has the mark of another platform"
+    "no node shows signs of another platform"
 )]
 fn recognised_by(
     #[case] label: &str,

@@ -1,4 +1,4 @@
-//! Etcd as Calico's datastore: what differs from custom resources, and what is said when it cannot be used.
+//! Etcd as Calico's datastore: what differs from custom resources, and what is reported when it cannot be used.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -25,7 +25,7 @@ fn cluster() -> Cluster {
 fn no_definition_of_calico_is_needed() {
     let mut cluster = cluster();
     let plan = cluster.pass();
-    assert_eq!(plan.calico.form, Some(CalicoApi::Etcd));
+    assert_eq!(plan.calico.api, Some(CalicoApi::Etcd));
     assert_eq!(cluster.field(IPAM, DEFAULT, "strictAffinity"), true);
     assert_eq!(cluster.field(POOL, DEFAULT_POOL, "vxlanMode"), "Always");
     assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), 4096);
@@ -45,10 +45,10 @@ fn drift_is_an_etcd_clients() {
         cluster.pass();
         cluster.update(IPAM, DEFAULT, "whoever", json!({"strictAffinity": false}));
     }
-    let said = findings(&cluster.pass());
+    let messages = findings(&cluster.pass());
     assert!(
-        said[0].starts_with("Contested: ") && said[0].contains("by an etcd client"),
-        "{said:?}"
+        messages[0].starts_with("Contested: ") && messages[0].contains("by an etcd client"),
+        "{messages:?}"
     );
 }
 
@@ -96,7 +96,7 @@ fn unusable(trouble: EtcdTrouble) -> Cluster {
 }
 
 #[test]
-fn trouble_is_said_and_stops_nothing_that_runs() {
+fn trouble_is_reported_and_stops_nothing_that_runs() {
     let troubles = [
         EtcdTrouble::SecretMissing,
         EtcdTrouble::SecretForbidden,
@@ -111,7 +111,7 @@ fn trouble_is_said_and_stops_nothing_that_runs() {
             error: "tcp connect error: Connection refused".into(),
         },
     ];
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     for trouble in troubles {
         let mut cluster = unusable(trouble);
         let originals = cluster.originals();
@@ -124,9 +124,9 @@ fn trouble_is_said_and_stops_nothing_that_runs() {
             "the agent is not rendered without its certificates"
         );
         assert_eq!(cluster.originals(), originals);
-        said.extend(findings(&plan));
+        messages.extend(findings(&plan));
     }
-    assert_yaml_snapshot!("trouble", said);
+    assert_yaml_snapshot!("trouble", messages);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn agent(cluster: &Cluster) -> (Value, String) {
 }
 
 #[test]
-fn the_agent_and_the_plugin_are_told_the_way() {
+fn the_agent_and_the_plugin_get_the_endpoints() {
     let (set, config) = agent(&cluster());
     let pod = &set["spec"]["template"]["spec"];
     let env = |container: &Value| -> Vec<String> {
@@ -241,10 +241,10 @@ fn nodes_announce_themselves_in_etcd() {
     };
     // Annotations of the Node are left over from before.
     assert!(!cluster.observed.nodes["win-0"].tunnel_address.is_empty());
-    let said = reason(&cluster.observed, &cluster);
+    let messages = reason(&cluster.observed, &cluster);
     assert!(
-        said.starts_with("Calico's node win-0 in etcd has no spec.ipv4VXLANTunnelAddr"),
-        "{said}"
+        messages.starts_with("Calico's node win-0 in etcd has no spec.ipv4VXLANTunnelAddr"),
+        "{messages}"
     );
     let announced = Announced::read(&json!({
         "spec": {"ipv4VXLANTunnelAddr": "10.100.0.1", "vxlanTunnelMACAddr": "00:15:5d:00:00:01"},

@@ -65,7 +65,7 @@ fn reasons(plan: &Plan) -> Vec<Reason> {
     plan.network.iter().map(|f| f.reason).collect()
 }
 
-fn said(plan: &Plan) -> Vec<String> {
+fn messages(plan: &Plan) -> Vec<String> {
     plan.network
         .iter()
         .map(|f| format!("{}: {}", f.reason.as_str(), f.message))
@@ -104,7 +104,7 @@ fn flannel_vxlan_as_installed_is_held_and_then_migrated() {
     let plan = cluster.pass();
     assert_eq!(reasons(&plan), [Reason::NetworkInUse]);
     assert!(plan.calico.writes.is_empty() && plan.objects.is_empty());
-    assert_yaml_snapshot!("held", said(&plan));
+    assert_yaml_snapshot!("held", messages(&plan));
     let before = cluster.flannel_text();
 
     cluster.edit_spec(|s| s.calico.encapsulation.when_in_use = wn_api::spec::WhenInUse::Migrate);
@@ -116,7 +116,7 @@ fn flannel_vxlan_as_installed_is_held_and_then_migrated() {
             "ConfigMap kube-flannel/kube-flannel-cfg net-conf.json Backend.Port from absent to 4789",
         ]
     );
-    assert!(reasons(&plan).is_empty(), "{:?}", said(&plan));
+    assert!(reasons(&plan).is_empty(), "{:?}", messages(&plan));
     assert_eq!(
         objects(&plan),
         [
@@ -175,7 +175,7 @@ fn without_linux_nodes_nothing_is_held() {
     let mut cluster = vxlan(r#"{"Type": "vxlan", "VNI": 1}"#, "");
     cluster.observed.linux.clear();
     let plan = cluster.pass();
-    assert!(plan.network.is_empty(), "{:?}", said(&plan));
+    assert!(plan.network.is_empty(), "{:?}", messages(&plan));
     assert_eq!(plan.calico.writes.len(), 1);
 }
 
@@ -245,7 +245,7 @@ fn flannel_vxlan(
 ) {
     let mut cluster = vxlan(backend, more);
     let plan = cluster.pass();
-    assert_eq!(reasons(&plan), findings, "{:?}", said(&plan));
+    assert_eq!(reasons(&plan), findings, "{:?}", messages(&plan));
     let fields: Vec<_> = plan
         .calico
         .writes
@@ -270,7 +270,7 @@ fn a_configuration_that_is_not_there() {
         let plan = cluster.pass();
         assert_eq!(reasons(&plan), [Reason::InputMissing]);
         assert!(plan.objects.is_empty());
-        assert_yaml_snapshot!("missing", said(&plan));
+        assert_yaml_snapshot!("missing", messages(&plan));
     }
 }
 
@@ -301,7 +301,7 @@ fn linux_nodes_with_another_vni_are_named() {
     let plan = cluster.pass();
     assert_eq!(reasons(&plan), [Reason::RestartNeeded]);
     assert!(!plan.objects.is_empty(), "Windows nodes need not wait for that");
-    assert_yaml_snapshot!("restart_needed", said(&plan));
+    assert_yaml_snapshot!("restart_needed", messages(&plan));
 }
 
 #[rstest]
@@ -315,7 +315,7 @@ fn in_full(#[case] network: NetworkType) {
         _ => flannel(network, r#"{"Type": "host-gw"}"#, ""),
     };
     let plan = cluster.pass();
-    assert!(plan.network.is_empty(), "{:?}", said(&plan));
+    assert!(plan.network.is_empty(), "{:?}", messages(&plan));
     let daemon_set = plan.components[Component::NetworkAgent].daemon_sets[0].name;
     let template = &body(&plan, OwnKind::DaemonSet, daemon_set)["spec"]["template"]["spec"];
     assert_yaml_snapshot!(format!("{}_pod", network.as_str()), template);
@@ -340,7 +340,7 @@ fn in_full(#[case] network: NetworkType) {
 
 /// The list of nodes changes without rolling anything.
 #[test]
-fn a_new_node_is_told_without_a_restart() {
+fn a_new_node_is_configured_without_a_restart() {
     let mut cluster = static_routes();
     cluster.pass();
     let mut node = cluster.observed.linux["linux-0"].clone();
@@ -362,7 +362,7 @@ fn pod_cidrs_are_checked() {
     cluster.observed.linux.get_mut("linux-0").unwrap().pod_cidr = "10.244.1.0/25".parse().ok();
     let plan = cluster.pass();
     assert_eq!(reasons(&plan), [Reason::PodCIDRConflict]);
-    assert_yaml_snapshot!("conflict", said(&plan));
+    assert_yaml_snapshot!("conflict", messages(&plan));
     for network in [
         NetworkType::StaticRoutes,
         NetworkType::FlannelHostGateway,
@@ -391,7 +391,7 @@ fn what_a_new_node_lacks_is_overdue_after_a_while() {
     (node.pod_cidr, node.created) = (None, Some(at(0)));
     cluster.now = at(29);
     let plan = cluster.pass();
-    assert!(plan.network.is_empty(), "{:?}", said(&plan));
+    assert!(plan.network.is_empty(), "{:?}", messages(&plan));
     assert_eq!(plan.revisit, Some(at(30)));
     cluster.now = at(30);
     let plan = cluster.pass();
@@ -560,7 +560,7 @@ fn prerequisites_on_eks() {
         reasons(&plan),
         [Reason::PrerequisiteMissing, Reason::PrerequisiteMissing]
     );
-    assert_yaml_snapshot!("eks", said(&plan));
+    assert_yaml_snapshot!("eks", messages(&plan));
     let config = [(eks::WINDOWS_IPAM.to_owned(), "true".to_owned())].into();
     cluster.observed.sources.insert(Source::AmazonVpcCni, config);
     cluster.observed.nodes.get_mut("win-0").unwrap().vpc_addresses = true;
@@ -569,7 +569,7 @@ fn prerequisites_on_eks() {
     assert!(plan.notes[0].contains("DSR"));
 }
 
-/// In mode `Observe` all is said and nothing done.
+/// In mode `Observe` everything is reported and nothing done.
 #[test]
 fn observe_says_what_it_would_do() {
     let mut cluster = vxlan(r#"{"Type": "vxlan"}"#, &format!("mode: Observe\n{MIGRATE}"));

@@ -12,7 +12,9 @@ use wn_api::component::{Component, PerComponent};
 use wn_api::node_reasons::{NodeReason as R, Weight};
 use wn_api::spec::{NetworkType, TaintMode};
 use wn_plan::calico::pools::Offer;
-use wn_plan::node::{CalicoIpam, ClusterContext, Marks, Run, State, Table, Verdict, View, marks, verdict};
+use wn_plan::node::{
+    CalicoIpam, ClusterContext, NodeUpdate, Run, State, Table, Verdict, View, node_update, verdict,
+};
 use wn_plan::observed::{BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailure, Trouble};
 use wn_plan::version::Version;
 use wn_plan::workload::kube_proxy::{Group, Members};
@@ -277,7 +279,7 @@ fn without_an_overlay_or_dsr_less_is_needed() {
 
 /// A cause that is not known does not hide one that is.
 #[test]
-fn what_fails_stands_before_what_cannot_be_told() {
+fn failures_come_before_what_is_unknown() {
     let node = works()
         .node(|n| n.kernel_version = "10.0.29000.1".into())
         .block(|b| b.exhausted = true);
@@ -535,14 +537,14 @@ fn a_known_cause_stands_before_what_follows_from_it(#[case] spoil: fn(World) -> 
 
 /// The Event of a pod says once more what the configuration says.
 #[test]
-fn a_cause_is_told_once() {
+fn a_cause_is_reported_once() {
     let node = works().ipam(|i| i.lax = true).fails(
         "global strict affinity should not be false for Windows node",
         3599,
     );
     assert_eq!(node.found().1, [R::StrictAffinityFalse]);
     let message = node.verdict().findings[0].message.clone();
-    assert!(message.contains("IPAM configuration default"), "{message}");
+    assert!(message.contains("IPAMConfiguration default"), "{message}");
 }
 
 /// The plugin asks IPAM and the pools for each pod, whatever block the node has; only a pool's blockSize is of no
@@ -560,7 +562,7 @@ fn configuration_of_a_node_with_a_block(#[case] spoil: fn(World) -> World, #[cas
     assert_eq!(spoil(works()).found().1, expected);
 }
 
-/// The service that everything on the node depends on is told as such, by whichever text it comes.
+/// A stopped HNS service has its own reason, whatever error text it causes.
 #[rstest]
 #[case("failed to create HNSNetwork Calico: hnsCall failed in Win32: The RPC server is unavailable. (0x6ba)")]
 #[case(
@@ -663,7 +665,7 @@ fn calico_and_containerd_have_their_time(#[case] now: i64, #[case] expected: Sta
     assert!(cni.verdict().findings[0].message.contains("/etc/cni/net.d"));
 }
 
-/// Felix is ready without a network, and what an earlier boot left is there: only what startup writes anew tells.
+/// Felix is ready without a network, and what an earlier boot left is there: only what startup writes again counts.
 #[rstest]
 #[case(0, 239, State::Progressing)]
 #[case(0, 240, State::Failing)]
@@ -711,10 +713,10 @@ fn a_network_keeps_its_vni_until_it_is_made_anew() {
     assert_eq!(changed().found(), (State::Failing, vec![R::NodeRebuildRequired]));
     let message = changed().verdict().findings[0].message.clone();
     assert!(message.contains("4096") && message.contains("5000"), "{message}");
-    // A restart of ours reads it from the Node; nothing else can tell.
+    // After a restart the operator reads it from the Node; nothing else shows it.
     let forgotten = changed().node(|n| n.network_made = None);
     assert_eq!(forgotten.found(), (State::Ready, vec![]));
-    // Given back, the network fits again.
+    // With the original value the network fits again.
     let back = changed().cluster(|s| s.felix_vni = None);
     assert_eq!(back.found(), (State::Ready, vec![]));
 
@@ -735,7 +737,7 @@ fn a_network_keeps_its_vni_until_it_is_made_anew() {
     // A boot whose pods are those of before neither.
     let pods_of_before = booted().node(|n| n.rebooted = Some(at(3500)));
     assert_eq!(pods_of_before.verdict().network_made.unwrap().vni, 4096);
-    // An agent of before the change makes the network it was told to make.
+    // An agent from before the change creates the network with the VNI it was started with.
     let old = remembered(booted().pod(Component::NodeAgent, |p| p.vni = Some(4096)));
     assert_eq!(old.found().1, [R::NodeRebuildRequired]);
 }
@@ -923,13 +925,15 @@ fn the_table_tells_changes_and_times() {
     assert_eq!((gone.verdict, table.iter().count()), (None, 0));
 }
 
-/// A restart of ours is no news: since-when is read back from the Node's condition.
+/// A restart is no news: the start time is read from the Node's condition.
 #[test]
 fn a_new_table_remembers_by_the_nodes_condition() {
     let node = json!({"status": {"conditions": [{"type": "windowsnode.dev/WindowsNetworkReady", "status": "False",
         "reason": "BlockExhausted", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}});
-    let said = NodeFacts::read(&node).said;
-    let world = works().block(|b| b.exhausted = true).node(|n| n.said = said);
+    let condition = NodeFacts::read(&node).condition;
+    let world = works()
+        .block(|b| b.exhausted = true)
+        .node(|n| n.condition = condition);
     let mut table = Table::default();
     judged(&world, &mut table);
     assert_eq!(
@@ -938,7 +942,7 @@ fn a_new_table_remembers_by_the_nodes_condition() {
     );
 }
 
-/// The label of a node's group is set and taken off, and left alone when it is right.
+/// The label of a node's group is set and removed, and left alone when it is right.
 #[rstest]
 #[case(None, None, None)]
 #[case(None, Some("no-dsr"), Some(Some("no-dsr")))]
@@ -955,7 +959,7 @@ fn label_of_a_group(
         n.labels = n.labels.iter().chain(label).collect();
     });
     let node = &world.observed.nodes[NODE];
-    let found = marks(
+    let found = node_update(
         TaintMode::None,
         group,
         node,
@@ -966,24 +970,24 @@ fn label_of_a_group(
     assert_eq!(found.group, expected);
 }
 
-fn marks_of(world: &World, mode: TaintMode) -> Marks {
+fn update_of(world: &World, mode: TaintMode) -> NodeUpdate {
     let node = &world.observed.nodes[NODE];
-    marks(mode, None, node, &world.verdict(), world.now, world.now)
+    node_update(mode, None, node, &world.verdict(), world.now, world.now)
 }
 
 fn saying(world: World) -> World {
     let world = remembered(world);
-    let said = marks_of(&world, TaintMode::None).condition.map(Box::new);
-    world.node(|n| n.said = said)
+    let condition = update_of(&world, TaintMode::None).condition.map(Box::new);
+    world.node(|n| n.condition = condition)
 }
 
 #[test]
 fn a_condition_is_written_when_it_differs() {
-    let fresh = marks_of(&works(), TaintMode::None);
+    let fresh = update_of(&works(), TaintMode::None);
     assert!(fresh.news && fresh.condition.as_ref().unwrap().status == "True");
     let known = saying(works());
-    assert!(marks_of(&known, TaintMode::None).is_nothing());
-    let broken = marks_of(
+    assert!(update_of(&known, TaintMode::None).is_empty());
+    let broken = update_of(
         &World {
             now: at(4000),
             ..known
@@ -1007,28 +1011,28 @@ fn a_condition_is_written_when_it_differs() {
 #[test]
 fn a_heartbeat_is_written_with_a_condition_and_never_alone() {
     let known = saying(works());
-    let said = known.observed.nodes[NODE].said.clone().unwrap();
-    assert_eq!(said.heartbeat, Some(at(3600)));
+    let condition = known.observed.nodes[NODE].condition.clone().unwrap();
+    assert_eq!(condition.heartbeat, Some(at(3600)));
     let later = World {
         now: at(9000),
         ..known
     };
-    assert!(marks_of(&later, TaintMode::None).is_nothing());
-    let old = later.node(|n| n.said.as_mut().unwrap().heartbeat = None);
-    let marks = marks_of(&old, TaintMode::None);
-    assert_eq!(marks.condition.unwrap().heartbeat, Some(at(9000)));
-    assert!(!marks.news && !marks.told);
+    assert!(update_of(&later, TaintMode::None).is_empty());
+    let old = later.node(|n| n.condition.as_mut().unwrap().heartbeat = None);
+    let update = update_of(&old, TaintMode::None);
+    assert_eq!(update.condition.unwrap().heartbeat, Some(at(9000)));
+    assert!(!update.news && !update.event);
 }
 
-/// What is to be remembered is written with the condition, and tells nobody anything.
+/// The record of the network is written with the condition, without an Event.
 #[test]
 fn a_network_is_written_down_once() {
     let known = saying(works());
-    assert!(marks_of(&known, TaintMode::None).is_nothing());
+    assert!(update_of(&known, TaintMode::None).is_empty());
     let fresh = known.node(|n| n.network_made = None);
-    let marks = marks_of(&fresh, TaintMode::None);
-    assert_eq!(marks.network_made.unwrap().vni, 4096);
-    assert!(marks.condition.is_some() && !marks.news && !marks.told);
+    let update = update_of(&fresh, TaintMode::None);
+    assert_eq!(update.network_made.unwrap().vni, 4096);
+    assert!(update.condition.is_some() && !update.news && !update.event);
 }
 
 #[test]
@@ -1040,13 +1044,13 @@ fn other_words_or_reasons_keep_the_time() {
     }
     .node(|n| n.network_unavailable = true)
     .block(|b| b.exhausted = false);
-    let marks = marks_of(&later, TaintMode::None);
+    let update = update_of(&later, TaintMode::None);
     assert_eq!(
-        marks.condition.unwrap().since,
+        update.condition.unwrap().since,
         Some(at(3600)),
         "the status is still False"
     );
-    assert!(marks.news);
+    assert!(update.news);
 }
 
 #[rstest]
@@ -1069,7 +1073,7 @@ fn taints_of_a_node_that_fails(
         node = saying(node);
     }
     assert_eq!(
-        marks_of(&node.node(|n| n.tainted = tainted), mode).taint,
+        update_of(&node.node(|n| n.tainted = tainted), mode).taint,
         expected
     );
 }
@@ -1081,8 +1085,8 @@ fn taints_of_a_node_that_fails(
 #[case(TaintMode::Continuous, true, Some(false))]
 fn taints_of_a_node_that_works(#[case] mode: TaintMode, #[case] ours: bool, #[case] expected: Option<bool>) {
     let node = works().node(|n| (n.tainted, n.taint_is_ours) = (true, ours));
-    assert_eq!(marks_of(&node, mode).taint, expected);
-    assert_eq!(marks_of(&works(), mode).taint, None);
+    assert_eq!(update_of(&node, mode).taint, expected);
+    assert_eq!(update_of(&works(), mode).taint, None);
 }
 
 /// One change to the facts of a node.

@@ -1,4 +1,4 @@
-//! What is written down to be restored: whose it is, when it lapses, and what is done where nobody knows it.
+//! Original values: who owns them, when they are dropped, and what happens if they are unknown.
 
 #![allow(clippy::unwrap_used)]
 
@@ -63,7 +63,7 @@ fn a_pool_made_anew_under_its_name_has_its_own_values() {
     assert!(restoration.left.is_empty(), "{:?}", restoration.left);
 }
 
-/// A pool that was made anew serves pods of Linux nodes, and is as new to us as any.
+/// A pool that was created again serves pods of Linux nodes, and is treated as a new one.
 #[test]
 fn a_pool_made_anew_is_held_while_in_use() {
     let mut cluster = Cluster::vxlan();
@@ -149,7 +149,7 @@ fn a_value_put_back_by_hand_is_nobody_elses() {
     assert_eq!(cluster.field(IPAM, DEFAULT, "strictAffinity"), true);
 }
 
-/// Argo CD applies the value that we set, too: it stays when we go, and that is said.
+/// Argo CD applies the value that we set, too: it stays after deletion, and an Event says so.
 #[test]
 fn what_another_manager_applied_too_stays() {
     let mut cluster = Cluster::vxlan();
@@ -165,12 +165,12 @@ fn what_another_manager_applied_too_stays() {
     assert_eq!(
         restoration.left,
         [
-            "IPAMConfiguration default spec.strictAffinity: argocd-controller also set true; its value before us was false"
+            "IPAMConfiguration default spec.strictAffinity: argocd-controller also set true; its original value was false"
         ]
     );
 }
 
-/// Restored from a backup without its status: managed fields tell that the values are ours.
+/// Restored from a backup without its status: managed fields show that the values are the operator's.
 #[test]
 fn values_of_an_earlier_config_are_not_taken_for_calicos_own() {
     let mut cluster = Cluster::vxlan();

@@ -91,8 +91,8 @@ fn a_refusal_changes_nothing_and_can_be_overruled(
     let outcome = status::Outcome::Unsupported {
         platform: &plan.platform,
     };
-    let said = status::assemble(cluster.config(), outcome, cluster.now);
-    for condition in &said.conditions {
+    let status = status::assemble(cluster.config(), outcome, cluster.now);
+    for condition in &status.conditions {
         let expected = match condition.type_.as_str() {
             types::STALLED => "True",
             types::READY | types::RECONCILING | types::PLATFORM_SUPPORTED => "False",
@@ -101,9 +101,9 @@ fn a_refusal_changes_nothing_and_can_be_overruled(
         assert_eq!(condition.status, expected, "{}", condition.type_);
         assert_eq!(condition.reason, Reason::PlatformUnsupported.as_str());
     }
-    assert_eq!(said.platform.unwrap().name, name(platform));
+    assert_eq!(status.platform.unwrap().name, name(platform));
     assert_eq!(
-        said.calico, last.calico,
+        status.calico, last.calico,
         "what is to be restored is not forgotten"
     );
 
@@ -128,7 +128,7 @@ fn policy_only_platforms_take_their_own_type() {
     }
 }
 
-/// On RKE2 nothing of ours runs, Calico is put right, and what its chart owns is left to it.
+/// On RKE2 no component of the operator runs, Calico is configured, and what its chart owns is left to it.
 #[test]
 fn beside_rke2_calico_is_put_right() {
     let mut cluster = on(Platform::Rke2, NetworkType::CalicoVxlan);
@@ -156,7 +156,7 @@ fn beside_rke2_calico_is_put_right() {
     assert_eq!(cluster.field(POOL, DEFAULT_POOL, "vxlanMode"), "CrossSubnet");
 }
 
-/// The floor is refused, what is merely untested is said.
+/// Versions below the minimum are refused, untested ones are reported.
 #[rstest]
 #[case(25, Some(Reason::KubernetesVersionUnsupported), true)]
 #[case(26, None, true)]
@@ -208,15 +208,15 @@ fn linux_nodes_for_what_windows_cannot_run() {
         .insert("calico-system".into(), typha.clone());
     assert!(linux(&cluster).is_empty(), "one replica for two nodes");
     cluster.observed.nodes.insert("win-1".into(), windows_node());
-    let mut said = vec![linux(&cluster)];
+    let mut messages = vec![linux(&cluster)];
     cluster.observed.nodes.get_mut("win-1").unwrap().schedulable = false;
     assert!(linux(&cluster).is_empty());
     // By manifest there are as many as its author wrote.
     cluster.observed.typha = [("kube-system".to_owned(), TyphaFacts { replicas: 3, ..typha })].into();
-    said.push(linux(&cluster));
+    messages.push(linux(&cluster));
     cluster.observed.linux.clear();
-    said.push(linux(&cluster));
-    assert_yaml_snapshot!(said);
+    messages.push(linux(&cluster));
+    assert_yaml_snapshot!(messages);
 }
 
 /// Cordoned nodes and virtual nodes of AKS do not count, whatever system they say they are of.
@@ -243,7 +243,7 @@ fn a_typha_that_is_still_to_be_made() {
     assert_yaml_snapshot!("typha_to_come", linux(&cluster));
 }
 
-/// Whose machines they are is a fact of its own: what it asks for is said under any distribution.
+/// Whose machines they are is a fact of its own: its advisories are reported under any distribution.
 #[rstest]
 #[case("", "aws:///eu/i-1", None, NetworkType::CalicoBgp, &["WN1105", "WN1106"])]
 #[case("+rke2r1", "aws:///eu/i-1", None, NetworkType::CalicoBgp, &["WN1105", "WN1106"])]
@@ -286,7 +286,7 @@ fn advice_of_the_cloud(
 fn the_spec_wins_over_what_was_found() {
     let mut cluster = Cluster::vxlan();
     cluster.observed.linux.get_mut("linux-0").unwrap().kubelet_version = "v1.36.3+k3s1".into();
-    assert!(cluster.plan().platform.is_refused(), "Linux nodes tell, too");
+    assert!(cluster.plan().platform.is_refused(), "Linux nodes count, too");
     cluster.edit_spec(|s| s.platform.type_ = Some(Platform::OnPremises));
     let plan = cluster.plan();
     assert_eq!(plan.platform.platform, Some(Platform::OnPremises));

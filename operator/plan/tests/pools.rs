@@ -1,4 +1,4 @@
-//! Pools: which are changed, which are waited for, and what Felix may be told meanwhile.
+//! Pools: which are changed, which are waited for, and what Felix' configuration may be meanwhile.
 
 #![allow(clippy::unwrap_used)]
 
@@ -216,7 +216,7 @@ fn overlay_in_use(felix: Value) -> Cluster {
 #[case::vni_cut_by_felix(json!({"vxlanVNI": 70_000}), "vxlanVNI: 4096")]
 #[case::port(json!({"vxlanPort": 8472}), "vxlanPort: 4789")]
 #[case::both(json!({"vxlanVNI": 42, "vxlanPort": 8472}), "vxlanVNI: 4096, vxlanPort: 4789")]
-fn what_every_packet_carries_is_held_until_migrate(#[case] felix: Value, #[case] wish: &str) {
+fn what_every_packet_carries_is_held_until_migrate(#[case] felix: Value, #[case] wanted: &str) {
     let mut cluster = overlay_in_use(felix.clone());
     let plan = cluster.pass();
     assert_eq!(kinds(&plan), [IPAM]);
@@ -225,8 +225,8 @@ fn what_every_packet_carries_is_held_until_migrate(#[case] felix: Value, #[case]
         "no agent joins an overlay it cannot speak"
     );
     let expected = format!(
-        "PoolInUse: IPPool default-ipv4-ippool already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; \
-         waiting to set {wish} of FelixConfiguration default: set spec.calico.encapsulation.whenInUse to Migrate to allow it"
+        "PoolInUse: IPPool default-ipv4-ippool already serves pods on Linux nodes, whose traffic a change of encapsulation would interrupt; \
+         waiting to set {wanted} of FelixConfiguration default: set spec.calico.encapsulation.whenInUse to Migrate to allow it"
     );
     assert_eq!(findings(&plan), [expected]);
     for (field, value) in felix.as_object().unwrap() {
@@ -241,7 +241,7 @@ fn what_every_packet_carries_is_held_until_migrate(#[case] felix: Value, #[case]
     assert!(plan.calico.findings.is_empty());
 }
 
-/// A value that Felix has by default, written down, changes no packet.
+/// An explicit default value of Felix changes no packet.
 #[rstest]
 #[case::absent(json!({}))]
 #[case::other_fields(json!({"vxlanEnabled": false, "ipipEnabled": true}))]
@@ -266,7 +266,7 @@ fn an_overlay_of_linux_nodes_alone_is_not_interrupted() {
     assert_eq!(cluster.field(FELIX, DEFAULT, "vxlanVNI"), 42);
 }
 
-/// A VNI that the spec changes is a new wish; agents stay with the one that Linux nodes have.
+/// A VNI that the spec changes is a new request; agents stay with the one that Linux nodes have.
 #[test]
 fn another_vni_waits_and_agents_with_it() {
     let mut cluster = Cluster::vxlan();
@@ -308,7 +308,7 @@ fn another_vni_waits_and_agents_with_it() {
     }));
 }
 
-/// Another network type gives VNI and port back, and that interrupts an overlay of Linux nodes as setting them did.
+/// Another network type restores VNI and port, and that interrupts an overlay of Linux nodes as setting them did.
 #[test]
 fn giving_back_is_held_too() {
     let mut cluster = Cluster::vxlan();
@@ -376,7 +376,7 @@ fn strict_affinity_waits_for_room(#[case] taken: u8, #[case] nodes: usize, #[cas
 }
 
 #[test]
-fn pools_too_small_is_said_until_told_otherwise() {
+fn pools_too_small_is_reported_until_overruled() {
     let mut cluster = small_pool(4, 1);
     let plan = cluster.pass();
     assert_yaml_snapshot!("too_small", findings(&plan));

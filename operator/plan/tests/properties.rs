@@ -11,7 +11,7 @@ use wn_api::calico::{CalicoApi, ConfigKind, DEFAULT};
 use wn_api::spec::NetworkType;
 use wn_api::status::Original;
 use wn_plan::calico::Action;
-use wn_plan::observed::CalicoObject;
+use wn_plan::observed::ConfigObject;
 
 use common::*;
 
@@ -188,7 +188,7 @@ fn clusters() -> impl Strategy<Value = Cluster> {
 }
 
 /// Pools Felix encapsulates for.
-fn live(cluster: &Cluster) -> impl Iterator<Item = &CalicoObject> {
+fn live(cluster: &Cluster) -> impl Iterator<Item = &ConfigObject> {
     let objects = cluster.observed.calico.objects.iter();
     objects
         .filter(|((kind, _), pool)| *kind == POOL && !pool.is_true("disabled"))
@@ -231,7 +231,7 @@ proptest! {
 
     /// The plan does not know what holds Calico: the same objects need the same.
     #[test]
-    fn the_plan_is_the_same_in_every_form(mut cluster in clusters()) {
+    fn the_plan_is_the_same_with_every_api(mut cluster in clusters()) {
         // tigera/operator knows no etcd.
         cluster.delete(ConfigKind::Installation, DEFAULT);
         cluster.observed.installation = None;
@@ -241,18 +241,18 @@ proptest! {
         native.observed.calico.definitions = ["felixconfigurations.projectcalico.org".to_owned()].into();
         let etcd = cluster.clone().in_etcd();
         let calico = |cluster: &Cluster| cluster.plan().calico;
-        let said = |cluster: &Cluster| {
+        let findings = |cluster: &Cluster| {
             let plan = calico(cluster);
             let writes: Vec<_> = plan.writes.into_iter().map(|w| (w.kind, w.name, w.changes)).collect();
             let originals: Vec<_> = plan.originals.into_iter().map(|o| Original { uid: None, api: None, ..o }).collect();
             (writes, originals, plan.findings, plan.fit_for_agents)
         };
-        prop_assert_eq!(calico(&cluster).form, Some(CalicoApi::V1));
-        prop_assert_eq!(calico(&native).form, Some(CalicoApi::V3));
+        prop_assert_eq!(calico(&cluster).api, Some(CalicoApi::V1));
+        prop_assert_eq!(calico(&native).api, Some(CalicoApi::V3));
         // An etcd with nothing of Calico's in it is somebody else's, but this one has ClusterInformation.
-        prop_assert_eq!(calico(&etcd).form, Some(CalicoApi::Etcd));
-        prop_assert_eq!(said(&native), said(&cluster));
-        prop_assert_eq!(said(&etcd), said(&cluster));
+        prop_assert_eq!(calico(&etcd).api, Some(CalicoApi::Etcd));
+        prop_assert_eq!(findings(&native), findings(&cluster));
+        prop_assert_eq!(findings(&etcd), findings(&cluster));
     }
 
     #[test]
@@ -272,7 +272,7 @@ proptest! {
         prop_assert!(!write || plan.calico.writes.is_empty(), "{:?}", lines(&plan));
         prop_assert!(!write || plan.calico.originals == cluster.originals(), "{:?}", plan.calico.originals);
         let restoration = cluster.restore();
-        // Of what we made and wrote twice nobody can tell whose it is: it is left, and that is said.
+        // Of what we made and wrote twice nobody knows whose it is: it is left, and an Event says so.
         let mut after = cluster.store.specs();
         after.retain(|(kind, name), _| {
             before.contains_key(&(*kind, name.clone())) || !restoration.left.iter().any(|l| l.contains("operator created it"))
@@ -288,7 +288,7 @@ proptest! {
             switch(&mut cluster);
         }
         let restoration = cluster.restore();
-        // What tigera/operator's agent needs stays while it runs, and that is said.
+        // What tigera/operator's agent needs stays while it runs, and an Event says so.
         if restoration.left.iter().any(|l| l.contains("tigera/operator runs its agent")) {
             return Ok(());
         }

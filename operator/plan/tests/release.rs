@@ -12,7 +12,7 @@ use wn_plan::observed::{DaemonSetFacts, InstallationFacts, TyphaFacts, linux_age
 
 use common::Cluster;
 
-/// What tells the release, from the first test to the last.
+/// What shows the release, in order of precedence.
 #[derive(Default)]
 struct Case {
     /// Namespace and image of a DaemonSet of Calico on Linux nodes.
@@ -134,7 +134,7 @@ fn a_pinned_tag_decides_about_the_command_line() {
 }
 
 #[test]
-fn a_release_that_is_kept_is_told() {
+fn a_release_that_is_kept_is_reported() {
     let case = Case {
         information: "v3.32.1",
         ours: Some("v3.32.2"),
@@ -144,7 +144,7 @@ fn a_release_that_is_kept_is_told() {
         .note
         .clone()
         .unwrap();
-    insta::assert_snapshot!(note, @"ClusterInformation default spec.calicoVersion says v3.32.1, which an older agent on a Windows node may have written: the agent stays at v3.32.2; to go back, set spec.nodeAgent.image.tag");
+    insta::assert_snapshot!(note, @"ClusterInformation default spec.calicoVersion is v3.32.1, which an older agent on a Windows node may have written: the agent stays at v3.32.2; to downgrade it, set spec.nodeAgent.image.tag");
 }
 
 #[test]

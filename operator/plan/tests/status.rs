@@ -311,7 +311,7 @@ fn the_rest_of_the_status() {
     );
 }
 
-/// Beside tigera/operator the ConfigMap it waits for is ours to make, and said before it is made.
+/// Beside tigera/operator the ConfigMap it waits for is created by the operator, and announced before that.
 #[test]
 fn observe_names_the_config_map_tigera_waits_for() {
     let mut cluster = Cluster::vxlan().with_spec("mode: Observe");

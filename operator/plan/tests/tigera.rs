@@ -83,7 +83,7 @@ fn our_pods_end(cluster: &mut Cluster) {
     }
 }
 
-fn says(cluster: &mut Cluster, type_: &str) -> String {
+fn condition(cluster: &mut Cluster, type_: &str) -> String {
     let plan = cluster.plan();
     let status = cluster.status(&plan);
     let condition = status.conditions.iter().find(|c| c.type_ == type_).unwrap();
@@ -170,10 +170,11 @@ fn report_leaves_the_agent_to_us_and_says_how_to_switch() {
     assert!(starts_ours(&plan) && plan.calico.findings.is_empty());
     assert!(installation_lines(&plan).is_empty());
     cluster.roll_out();
-    let said = says(&mut cluster, "NodeAgentAvailable");
+    let messages = condition(&mut cluster, "NodeAgentAvailable");
     assert!(
-        said.starts_with("True AsExpected") && said.contains("set spec.calico.installation to Enforce"),
-        "{said}"
+        messages.starts_with("True AsExpected")
+            && messages.contains("set spec.calico.installation to Enforce"),
+        "{messages}"
     );
 }
 
@@ -355,9 +356,9 @@ fn ours_goes_before_theirs_comes_and_the_other_way_round() {
     assert!(!starts_ours(&plan));
     let plan = cluster.pass();
     assert!(!starts_ours(&plan));
-    let said = says(&mut cluster, "NodeAgentAvailable");
-    assert_yaml_snapshot!("left_behind", said);
-    assert!(says(&mut cluster, "Stalled").starts_with("True AgentsOverlap"));
+    let messages = condition(&mut cluster, "NodeAgentAvailable");
+    assert_yaml_snapshot!("left_behind", messages);
+    assert!(condition(&mut cluster, "Stalled").starts_with("True AgentsOverlap"));
     cluster.observed.daemon_sets.remove(&their_key());
     assert!(!starts_ours(&cluster.pass()), "its pod is still there");
     their_pod(&mut cluster, false);
@@ -411,12 +412,15 @@ fn ours_goes_when_theirs_is_switched_on_by_hand() {
             .iter()
             .any(|(_, o)| o.name == node_agent::DAEMON_SET)
     );
-    assert_eq!(reasons(&plan), [Reason::ReportOnly], "the rest is said");
+    assert_eq!(reasons(&plan), [Reason::ReportOnly], "the rest is reported");
     // And not by us: it is not ours to switch off.
     cluster.edit_spec(|s| s.node_agent.management = Management::Managed);
     let plan = cluster.pass();
     assert!(installation_lines(&plan).is_empty() && !starts_ours(&plan));
-    assert_yaml_snapshot!("managed_beside_hns", says(&mut cluster, "NodeAgentAvailable"));
+    assert_yaml_snapshot!(
+        "managed_beside_hns",
+        condition(&mut cluster, "NodeAgentAvailable")
+    );
 }
 
 /// Someone else's agent, or a platform that runs it itself: not ours to hand to tigera/operator.
@@ -427,10 +431,10 @@ fn a_third_party_is_left_alone() {
     let plan = cluster.plan();
     assert!(installation_lines(&plan).is_empty());
     assert!(plan.services_endpoint.is_none());
-    let said = says(&mut cluster, "NodeAgentAvailable");
+    let messages = condition(&mut cluster, "NodeAgentAvailable");
     assert!(
-        said.starts_with("True External") && said.contains("kube-system/their-agent"),
-        "{said}"
+        messages.starts_with("True External") && messages.contains("kube-system/their-agent"),
+        "{messages}"
     );
 }
 
@@ -501,7 +505,7 @@ fn theirs_is_available_when_it_is_rolled_out() {
         s.node_agent.management = Management::External;
         s.calico.strict_affinity = Policy::Report;
     });
-    let mut said = vec![says(&mut cluster, "NodeAgentAvailable")];
+    let mut messages = vec![condition(&mut cluster, "NodeAgentAvailable")];
     let status = |type_: &str, reason: &str, message: &str| {
         TigeraStatusFacts::read(&json!({"status": {"conditions": [
             {"type": type_, "status": "True", "reason": reason, "message": message},
@@ -516,7 +520,7 @@ fn theirs_is_available_when_it_is_rolled_out() {
             "Failed to read ConfigMap kubernetes-services-endpoint",
         ),
     );
-    said.push(says(&mut cluster, "NodeAgentAvailable"));
+    messages.push(condition(&mut cluster, "NodeAgentAvailable"));
     cluster.edit_spec(|s| {
         s.calico.installation = Policy::Enforce;
         s.calico.strict_affinity = Policy::Enforce;
@@ -534,16 +538,16 @@ fn theirs_is_available_when_it_is_rolled_out() {
         tigera::WINDOWS_STATUS.to_owned(),
         status("Progressing", "ReconcileStarted", ""),
     );
-    said.push(says(&mut cluster, "NodeAgentAvailable"));
+    messages.push(condition(&mut cluster, "NodeAgentAvailable"));
     cluster.observed.tigera_statuses.insert(
         tigera::WINDOWS_STATUS.to_owned(),
         status("Available", "AllObjectsAvailable", "All objects available"),
     );
     render_theirs(&mut cluster, 0);
-    said.push(says(&mut cluster, "NodeAgentAvailable"));
+    messages.push(condition(&mut cluster, "NodeAgentAvailable"));
     render_theirs(&mut cluster, 1);
-    said.push(says(&mut cluster, "NodeAgentAvailable"));
-    assert_yaml_snapshot!("mirror", said);
+    messages.push(condition(&mut cluster, "NodeAgentAvailable"));
+    assert_yaml_snapshot!("mirror", messages);
 }
 
 /// Switched on by us, restored, and switched on by the user, as our own message says: it stays on, also when we go.

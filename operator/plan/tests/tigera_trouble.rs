@@ -68,11 +68,11 @@ fn folders_without_windows_are_said(#[case] management: Management) {
     );
     cluster.pass();
     cluster.roll_out();
-    let said = trouble(&mut cluster, None);
-    assert_yaml_snapshot!(format!("folders_{management:?}"), said);
+    let messages = trouble(&mut cluster, None);
+    assert_yaml_snapshot!(format!("folders_{management:?}"), messages);
 
     // The command does what it says.
-    let command = &said[1];
+    let command = &messages[1];
     let body = command.split_once("-p '").unwrap().1.split_once("'`").unwrap().0;
     assert_eq!(body, r#"{"spec":{"windowsNodes":null}}"#);
     cluster.update(INSTALLATION, DEFAULT, PERSON, json!({"windowsNodes": null}));

@@ -345,7 +345,7 @@ fn no_variable_is_set_twice_and_the_api_server_is_named() {
     }
 }
 
-/// The script's own condition decides whether it can be told to keep kube-proxy's service; where it cannot, it is not run.
+/// The script's own condition decides whether it can be configured to keep kube-proxy's service; where it cannot, it is not run.
 #[rstest]
 #[case::always_removes("3.29.7", false, &["install-cni"])]
 #[case::always_removes("3.31.3", false, &["install-cni"])]
@@ -433,10 +433,10 @@ fn no_agent_creates_a_pool() {
         let workload = agent(&CALICO, CalicoApi::V1, network);
         for container in &pod(&workload.daemon_set).containers {
             let mut env = container.env.iter().flatten();
-            let told = env
+            let value = env
                 .find(|e| e.name == "NO_DEFAULT_POOLS")
                 .and_then(|e| e.value.as_deref());
-            assert_eq!(told, Some("true"), "{} of {}", container.name, network.as_str());
+            assert_eq!(value, Some("true"), "{} of {}", container.name, network.as_str());
         }
     }
 }

@@ -13,6 +13,8 @@ use crate::release::Release;
 use crate::sets::Sets;
 use crate::validate::{self, Refusal};
 
+pub use crate::validate::Refused;
+
 /// A cluster as one release of Calico evaluates it.
 #[derive(Debug)]
 pub struct Cluster {
@@ -62,15 +64,6 @@ pub struct Class {
     pub tiers: Vec<(usize, Vec<usize>)>,
     /// Names of the profiles, in order of evaluation.
     pub profiles: Arc<[String]>,
-}
-
-/// How to treat objects that Calico's API refuses.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Refused {
-    /// Evaluate the cluster without them.
-    LeftOut,
-    /// Evaluate the cluster as if they were stored.
-    Stored,
 }
 
 impl Cluster {

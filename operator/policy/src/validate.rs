@@ -5,7 +5,6 @@ mod fields;
 mod policy;
 mod rule;
 
-use crate::cluster::Refused;
 use crate::convert::{self, Converted};
 use crate::input::Objects;
 use crate::model::{Policy, PolicyId, Protocol, Rule, Side};
@@ -33,6 +32,15 @@ impl Refusal {
             error,
         })
     }
+}
+
+/// How to treat objects that Calico's API refuses.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Refused {
+    /// Evaluate the cluster without them.
+    LeftOut,
+    /// Evaluate the cluster as if they were stored.
+    Stored,
 }
 
 /// Every refused object, by kind and name.

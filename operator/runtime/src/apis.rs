@@ -12,11 +12,12 @@ use wn_plan::observed::Topic;
 use crate::store::etcd::link::Link;
 use crate::topics::{Namespace, Selection, Served, descriptor};
 
+/// Clients for every resource that the operator reads or writes.
 #[derive(Clone)]
 pub struct Apis {
     client: Client,
     namespace: String,
-    /// Form of Calico's API, once known.
+    /// The API that Calico uses, once known.
     pub calico: Option<CalicoApi>,
     /// The connection to Calico's etcd, when that holds Calico.
     pub etcd: Option<Link>,
@@ -25,6 +26,7 @@ pub struct Apis {
 }
 
 impl Apis {
+    /// Without Calico: its API, or its etcd, is set when it is known.
     pub fn new(client: Client, namespace: &str) -> Self {
         Self {
             client,
@@ -35,10 +37,12 @@ impl Apis {
         }
     }
 
+    /// The operator's namespace.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
+    /// The client that every path uses.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
@@ -61,6 +65,7 @@ impl Apis {
         })
     }
 
+    /// Group, version, kind and plural of a topic; `None` while its API is unknown or not served.
     pub fn resource(&self, topic: Topic) -> Option<ApiResource> {
         let (group, version, kind, plural) = match descriptor(topic).served {
             Served::At(group, version, kind, plural) => (group, version, kind, plural),

@@ -45,10 +45,12 @@ pub struct Retry {
 }
 
 impl Retry {
+    /// When to retry; `None` when nothing failed.
     pub const fn at(&self) -> Option<Instant> {
         self.at
     }
 
+    /// Is it time to retry?
     pub fn is_due(&self, now: Instant) -> bool {
         self.at.is_some_and(|at| at <= now)
     }

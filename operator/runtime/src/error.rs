@@ -3,31 +3,41 @@
 
 use crate::lease::NotLeader;
 
+/// Why a write failed. `what` is the object, as messages name it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The API server answered with an error.
     #[error("{what}: {message}")]
     Refused {
         what: String,
+        /// HTTP status code.
         code: u16,
+        /// Message of the API server.
         message: String,
     },
+    /// The API server did not answer.
     #[error("{what}: the API server did not answer")]
     Unreachable {
         what: String,
         #[source]
         source: Box<kube::Error>,
     },
+    /// This replica does not hold the lease, so nothing was sent.
     #[error("{what}: not written, because this replica does not hold the lease")]
     NotLeader { what: String },
+    /// No answer within the limit; the write may have happened.
     #[error("{what}: no answer in time")]
     Silent { what: String },
+    /// The API of the object is not served now.
     #[error("{what}: its API is not served now")]
     NotServed { what: String },
+    /// etcd refused the write or did not answer.
     #[error("{what}: {message}")]
     Etcd { what: String, message: String },
 }
 
 impl Error {
+    /// From an error of the client.
     pub fn new(what: impl Into<String>, error: kube::Error) -> Self {
         let what = what.into();
         match error {
@@ -58,10 +68,12 @@ impl Error {
         matches!(self, Self::Refused { code: 409, .. })
     }
 
+    /// A right is missing, or an admission policy refuses it (403).
     pub const fn is_forbidden(&self) -> bool {
         matches!(self, Self::Refused { code: 403, .. })
     }
 
+    /// The object or its API does not exist (404).
     pub const fn is_gone(&self) -> bool {
         matches!(self, Self::Refused { code: 404, .. } | Self::NotServed { .. })
     }

@@ -14,8 +14,9 @@ use tracing::warn;
 use wn_api::WindowsNodeConfig;
 use wn_api::names::OPERATOR;
 use wn_plan::news::{self, News};
-use wn_plan::observed::Said;
+use wn_plan::observed::NetworkCondition;
 
+/// Publishes Events, as far as their budget allows.
 pub struct Events {
     /// Events on cluster-scoped objects are in namespace `default`.
     api: Api<Event>,
@@ -50,7 +51,7 @@ impl Budget {
     }
 }
 
-/// Events remembered: one that was forgotten is created anew.
+/// Events remembered; for one that was forgotten a new Event is created.
 const REMEMBERED: usize = 32;
 
 /// A series ends when there was no equal Event for that long, as with the recorders of client-go.
@@ -60,6 +61,7 @@ const SERIES: SignedDuration = SignedDuration::from_mins(6);
 const LONGEST_NOTE: usize = 1000;
 
 impl Events {
+    /// `instance`: name of the pod, as `reportingInstance` of the Events.
     pub fn new(client: Client, instance: &str) -> Self {
         Self {
             api: Api::namespaced(client, "default"),
@@ -72,6 +74,7 @@ impl Events {
         }
     }
 
+    /// Publishes an Event on the `WindowsNodeConfig`.
     pub async fn publish(&self, config: &WindowsNodeConfig, news: News) {
         let regarding = ObjectReference {
             api_version: Some(WindowsNodeConfig::api_version(&()).into_owned()),
@@ -84,7 +87,7 @@ impl Events {
     }
 
     /// Publishes what a stored condition says of a Node, as far as the budget allows.
-    pub async fn publish_on_node(&self, node: &str, said: &Said) {
+    pub async fn publish_on_node(&self, node: &str, condition: &NetworkCondition) {
         let allowed = || self.budget.lock().unwrap_or_else(PoisonError::into_inner).spend();
         if allowed() {
             let regarding = ObjectReference {
@@ -95,11 +98,11 @@ impl Events {
                 uid: Some(node.to_owned()),
                 ..ObjectReference::default()
             };
-            self.publish_on(regarding, news::of_node(said)).await;
+            self.publish_on(regarding, news::of_node(condition)).await;
         }
     }
 
-    /// An Event that cannot be written is logged: it must never stop the work it speaks of.
+    /// An Event that cannot be written is logged: it must never stop the work it reports.
     async fn publish_on(&self, regarding: ObjectReference, news: News) {
         let on = regarding.name.clone().unwrap_or_default();
         tracing::info!(on, reason = %news.reason, "{}", news.note);

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use kube::Api;
 use wn_api::WindowsNodeConfig;
-use wn_plan::deletion::{self, Elapsed, First, Next as After, NodeMarks, Remainder};
+use wn_plan::deletion::{self, Elapsed, First, Next as After, NodeCleanup, Remainder};
 use wn_plan::news::{self, News};
 use wn_plan::observed::Config;
 use wn_plan::status::{Outcome, assemble};
@@ -15,7 +15,7 @@ use wn_plan::status::{Outcome, assemble};
 use crate::apply::{self, finalizer};
 use crate::context::{Context, Next};
 use crate::error::Error;
-use crate::nodes::writer::unmark;
+use crate::nodes::writer::clean;
 use crate::{status_writer, store};
 
 /// Between two tries while deletion waits for something that is watched.
@@ -25,6 +25,7 @@ const STEP: Duration = Duration::from_secs(30);
 /// Requests under way at once.
 const CONCURRENCY: usize = 8;
 
+/// One attempt at a deletion: undoes what it can, then removes the finalizer or waits.
 pub async fn finalize(context: &Context, config: &Config, now: Timestamp) -> Result<Next, Error> {
     let object = config.object();
     let elapsed = Elapsed::of(object, now);
@@ -59,7 +60,7 @@ async fn publish(context: &Context, config: &WindowsNodeConfig, news: impl IntoI
     }
 }
 
-/// Undoes what it can; says what is left. A lost race is an error: it is decided anew at once.
+/// Undoes what it can; returns what is left. A lost race is an error and is retried at once.
 async fn undo(
     context: &Context,
     config: &WindowsNodeConfig,
@@ -67,7 +68,7 @@ async fn undo(
 ) -> Result<Vec<Remainder>, Error> {
     let mut left = delete_objects(context).await;
     let restores = deletion::may_restore(config, !left.is_empty(), elapsed);
-    left.extend(unmark_nodes(context).await);
+    left.extend(clean_nodes(context).await);
     if restores {
         let (why, waits) = match in_time("what is to be restored", restore(context, config)).await {
             Ok(None) => return Ok(left),
@@ -108,8 +109,8 @@ async fn delete_objects(context: &Context) -> Vec<Remainder> {
 }
 
 /// Removes conditions, taints and labels from the Nodes.
-async fn unmark_nodes(context: &Context) -> Option<Remainder> {
-    // A mark that lands after this would stay for ever.
+async fn clean_nodes(context: &Context) -> Option<Remainder> {
+    // An update written after this would stay for ever.
     let resting = async {
         context.nodes.rest().await;
         Ok(())
@@ -117,11 +118,11 @@ async fn unmark_nodes(context: &Context) -> Option<Remainder> {
     if let Err(error) = in_time("a write to a Node", resting).await {
         return Some(deletion::of_busy_nodes(error.to_string()));
     }
-    let marked = context
+    let nodes = context
         .world
-        .read(|observed| deletion::marked_nodes(context.nodes.unanswered(), observed));
-    let failed: BTreeMap<_, _> = futures::stream::iter(marked)
-        .map(|(node, marks)| unmark_in_time(context, node, marks))
+        .read(|observed| deletion::nodes_to_clean(context.nodes.unanswered(), observed));
+    let failed: BTreeMap<_, _> = futures::stream::iter(nodes)
+        .map(|(node, cleanup)| clean_in_time(context, node, cleanup))
         .buffer_unordered(CONCURRENCY)
         .filter_map(std::future::ready)
         .collect()
@@ -130,15 +131,15 @@ async fn unmark_nodes(context: &Context) -> Option<Remainder> {
 }
 
 /// The node and the error, if there is one.
-async fn unmark_in_time(context: &Context, node: String, marks: NodeMarks) -> Option<(String, String)> {
+async fn clean_in_time(context: &Context, node: String, cleanup: NodeCleanup) -> Option<(String, String)> {
     let api = Api::all(context.apis.client());
     let what = format!("condition of Node {node}");
-    let unmarked = async {
-        let unmarked = unmark(&api, &node, marks).await;
-        unmarked.map_err(|error| Error::new(&what, error))
+    let cleaned = async {
+        let cleaned = clean(&api, &node, cleanup).await;
+        cleaned.map_err(|error| Error::new(&what, error))
     };
-    let unmarked = in_time(&what, unmarked).await;
-    unmarked.err().map(|error| (node.clone(), error.to_string()))
+    let cleaned = in_time(&what, cleaned).await;
+    cleaned.err().map(|error| (node.clone(), error.to_string()))
 }
 
 /// Restores original values; `Some` says what it waits for.

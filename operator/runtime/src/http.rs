@@ -1,4 +1,4 @@
-//! `/livez`: the loop comes round as it said it would. `/readyz`: the first full picture of the cluster is there. `/metrics`: what
+//! `/livez`: the loop runs when it announced to. `/readyz`: every first list is complete. `/metrics`: what
 //! was done.
 
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use crate::metrics::{self, Metrics};
 use crate::world::World;
 
+/// Serves probes and metrics until the process ends.
 pub async fn serve(
     address: std::net::SocketAddr,
     world: Arc<World>,

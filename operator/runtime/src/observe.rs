@@ -10,10 +10,13 @@ use crate::error::Error;
 
 /// What is to be reconciled, if anything.
 pub struct Task {
+    /// The `WindowsNodeConfig` as observed.
     pub config: Config,
+    /// The time of the pass.
     pub now: Timestamp,
 }
 
+/// Starts a pass; `None` without a `WindowsNodeConfig`.
 pub async fn observe(context: &Context) -> Option<Task> {
     if context.world.take_version_stale() {
         let version = context.apis.client().apiserver_version().await;

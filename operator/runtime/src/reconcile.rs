@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::observe::{Task, observe};
 use crate::{finalize, nodes, report};
 
+/// One pass: observe, validate, plan, apply. Returns when to run again.
 pub async fn reconcile(context: &Context) -> Result<Next, Error> {
     let Some(Task { config, now }) = observe(context).await else {
         nodes::forget(context);

@@ -16,7 +16,7 @@ use crate::context::{Context, Next};
 use crate::error::Error;
 use crate::status_writer::write;
 
-/// Status is written at once when it was not of late, else when this time is over: a storm of changes costs one
+/// The status is written at once if the last write is longer ago than this, else when this time is over: a storm of changes costs one
 /// write a second, and the last state is never lost.
 const PACE: Duration = Duration::from_secs(1);
 
@@ -26,8 +26,12 @@ pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Instant>
         return Ok(None);
     };
     // What the user asked for is answered at once.
-    let said = config.status.as_ref().and_then(|s| s.observed_generation);
-    let answered = context.remember(|m| m.outcome.as_ref().is_none_or(|o| o.generation == said));
+    let observed_generation = config.status.as_ref().and_then(|s| s.observed_generation);
+    let answered = context.remember(|m| {
+        m.outcome
+            .as_ref()
+            .is_none_or(|o| o.generation == observed_generation)
+    });
     let moment = Instant::now();
     let early = context.remember(|m| {
         m.reported
@@ -43,7 +47,7 @@ pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Instant>
     if write(context, &config, &status).await? {
         context.remember(|m| m.reported = Some(moment));
     }
-    tell(context, &config, &status).await;
+    publish_status_events(context, &config, &status).await;
     Ok(None)
 }
 
@@ -84,7 +88,11 @@ fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Optio
 }
 
 /// Publishes the Events that go with a status.
-async fn tell(context: &Context, config: &WindowsNodeConfig, status: &WindowsNodeConfigStatus) {
+async fn publish_status_events(
+    context: &Context,
+    config: &WindowsNodeConfig,
+    status: &WindowsNodeConfigStatus,
+) {
     let nodes = context.remember(|m| m.news.take());
     for news in nodes
         .into_iter()
@@ -100,7 +108,7 @@ pub async fn announce(context: &Context, config: &WindowsNodeConfig, plan: &Plan
         context.events.publish(config, news).await;
     }
     let findings = news::of_findings(plan);
-    // A config made anew, and a finding that went and came again, are news.
+    // An object that was created again, and a finding that reappears, are news.
     let announced = (!findings.is_empty()).then(|| (config.metadata.uid.clone(), findings.clone()));
     if plan.write && context.remember(|m| std::mem::replace(&mut m.announced, announced.clone())) != announced
     {

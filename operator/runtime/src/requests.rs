@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use wn_api::calico::ConfigKind;
 use wn_api::names::{FINALIZER, managers};
-use wn_plan::node::Marks;
+use wn_plan::node::NodeUpdate;
 use wn_plan::observed::Topic;
 
 use crate::context::{Context, Next};
@@ -106,7 +106,7 @@ async fn no_status_overwrites_originals() {
         "nothing is known of this generation yet"
     );
 
-    // Refused for another reason, it is said, and the originals stay what they are.
+    // Refused for another reason, it is reported, and the originals stay as they are.
     code.store(500, Ordering::Relaxed);
     assert_eq!(reconcile(&context).await.unwrap(), Next::Retry);
     report(&context, Timestamp::now()).await.unwrap();
@@ -155,7 +155,7 @@ async fn originals_of_an_earlier_version_are_taken_over_first() {
     assert_eq!(of_status[0].body["status"]["calico"]["originals"][0]["name"], "p");
 }
 
-/// Without the finalizer nothing else is written, and it is said why.
+/// Without the finalizer nothing else is written, and the status says why.
 #[tokio::test]
 async fn a_refused_finalizer_stops_all_writes() {
     let (context, calls) = fake::context(|call| match call.manager == managers::FINALIZER {
@@ -167,7 +167,7 @@ async fn a_refused_finalizer_stops_all_writes() {
     assert_eq!(reconcile(&context).await.unwrap(), Next::Retry);
     assert!(
         context.remember(|m| m.outcome.as_ref().unwrap().taint.is_none()),
-        "no Node is marked"
+        "no Node is updated"
     );
     report(&context, Timestamp::now()).await.unwrap();
     let others = calls
@@ -212,7 +212,7 @@ fn removal(calls: &Calls) -> Option<Value> {
         .map(|c| c.body["metadata"].clone())
 }
 
-fn marked_node() -> Value {
+fn node_of_ours() -> Value {
     json!({
         "apiVersion": "v1", "kind": "Node",
         "metadata": {"name": "win-0", "resourceVersion": "3", "labels": {"kubernetes.io/os": "windows"}},
@@ -266,7 +266,7 @@ async fn what_is_refused_is_waited_for_and_then_named() {
         let (context, calls) = fake::context(serve(object.clone(), refuse));
         context.see(Topic::Config, &object);
         context.see(Topic::DaemonSets, &daemon_set);
-        context.see(Topic::Nodes, &marked_node());
+        context.see(Topic::Nodes, &node_of_ours());
         let next = reconcile(&context).await.unwrap();
         let tried = |end: &str| calls.all().iter().any(|c| c.is_write() && c.line.ends_with(end));
         assert!(
@@ -317,7 +317,7 @@ async fn a_daemon_set_that_is_held_is_waited_for() {
         context.see(Topic::Config, &object);
         context.see(Topic::DaemonSets, &daemon_set);
         reconcile(&context).await.unwrap();
-        let said = if minutes == 1 {
+        let message = if minutes == 1 {
             assert_eq!(removal(&calls), None);
             calls
                 .all()
@@ -330,27 +330,27 @@ async fn a_daemon_set_that_is_held_is_waited_for() {
             calls.events().join("\n")
         };
         assert!(
-            said.contains("finalizers of others hold it: backup.example.com/keep"),
-            "{minutes}: {said}"
+            message.contains("finalizers of others hold it: backup.example.com/keep"),
+            "{minutes}: {message}"
         );
     }
 }
 
-/// The answer to a mark was lost, and the watch has not told of it: it is taken off all the same.
+/// The answer to a write of a taint was lost, and no watch has shown it: the taint is removed nevertheless.
 #[tokio::test]
-async fn a_mark_whose_answer_was_lost_is_taken_off() {
+async fn a_taint_whose_answer_was_lost_is_removed() {
     let object = deleted(0, &vxlan());
     let served = serve(object.clone(), |_| false);
     let (context, calls) = fake::context(move |call| match call.line.ends_with("/nodes/win-0") {
-        true => (200, marked_node()),
+        true => (200, node_of_ours()),
         false => served(call),
     });
     context.see(Topic::Config, &object);
-    let marks = Marks {
+    let update = NodeUpdate {
         taint: Some(true),
-        ..Marks::default()
+        ..NodeUpdate::default()
     };
-    context.nodes.unanswered_write("win-0", marks);
+    context.nodes.unanswered_write("win-0", update);
     reconcile(&context).await.unwrap();
     let writes = writes(&calls);
     assert!(
@@ -454,7 +454,7 @@ async fn an_unreadable_config_keeps_its_originals() {
     );
 }
 
-/// A mark that the API server refuses while all updates are cancelled must not be tried again afterwards.
+/// An update that the API server refuses while all updates are cancelled must not be retried.
 #[tokio::test]
 async fn an_update_that_was_cancelled_is_not_tried_again() {
     let (context, calls) = fake::context(|_| (500, json!({})));
@@ -467,9 +467,9 @@ async fn an_update_that_was_cancelled_is_not_tried_again() {
     let (client, tried) = fake::client(|_| (409, json!({})));
     let writer = Arc::new(Writer::new());
     let running = tokio::spawn(writer.clone().run(client, world, events, metrics));
-    let taint = Marks {
+    let taint = NodeUpdate {
         taint: Some(true),
-        ..Marks::default()
+        ..NodeUpdate::default()
     };
     writer.update("win-0", taint);
     while tried.all().is_empty() {

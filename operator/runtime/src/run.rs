@@ -24,6 +24,7 @@ use crate::watch::{Watches, verify};
 use crate::world::World;
 use crate::{http, observe};
 
+/// Runs the operator until SIGTERM or until a task fails.
 pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let metrics = Metrics::new();
     let leadership = Arc::<Leadership>::default();
@@ -35,7 +36,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let server = tokio::spawn(http::serve(settings.listen, world.clone(), metrics.clone()));
     let events = Arc::new(Events::new(client.clone(), &settings.pod_name));
     let writer = Arc::new(Writer::new());
-    let marking = tokio::spawn(writer.clone().run(
+    let node_writer = tokio::spawn(writer.clone().run(
         client.clone(),
         world.clone(),
         events.clone(),
@@ -66,7 +67,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     );
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let told_to_stop = async {
+    let stop_requested = async {
         tokio::select! {
             _ = terminate.recv() => info!("SIGTERM: stopping"),
             _ = interrupt.recv() => info!("SIGINT: stopping"),
@@ -76,13 +77,13 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let at_rest = tokio::select! {
         () = candidate.run() => false,
         () = reconcile_for_ever(context) => false,
-        _ = marking => anyhow::bail!("the task that marks nodes failed"),
+        _ = node_writer => anyhow::bail!("the task that updates nodes failed"),
         _ = verifying => anyhow::bail!("the task that looks at pods without a sandbox failed"),
         served = server => {
             served.context("the HTTP server's task failed")??;
             false
         }
-        at_rest = told_to_stop => at_rest,
+        at_rest = stop_requested => at_rest,
     };
     // While a write of ours may still arrive, nobody else may begin one.
     if at_rest {

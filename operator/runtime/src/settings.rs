@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum};
 
+/// Settings of the process, from arguments and environment.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
     /// Namespace of the operator, where its DaemonSets go.
@@ -29,8 +30,11 @@ fn host() -> String {
     format!("{}-{}", host.trim(), std::process::id())
 }
 
+/// Format of the log.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum LogFormat {
+    /// For people.
     Text,
+    /// One JSON object a line.
     Json,
 }

@@ -5,6 +5,10 @@ use tracing_subscriber::EnvFilter;
 
 use crate::settings::LogFormat;
 
+/// Starts logging.
+///
+/// # Errors
+/// If `level` is not a level or filter.
 pub fn init(level: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(level)
         .with_context(|| format!("--log-level {level:?} is not a level or filter"))?;

@@ -8,9 +8,13 @@ use wn_plan::observed::{Source, Topic, failures};
 /// How one topic is watched and kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Descriptor {
+    /// Where its objects are served.
     pub served: Served,
+    /// Whose objects are watched.
     pub namespace: Namespace,
+    /// Which objects are watched.
     pub selection: Selection,
+    /// When they are watched.
     pub watched: Watched,
     /// Decisions can be made without it: a check or an advisory is silent then, or a value is looked for elsewhere. Of any
     /// other topic, objects that cannot be read would be taken for absent, and be made, changed or deleted.
@@ -35,19 +39,25 @@ pub enum Served {
     Etcd,
 }
 
+/// Namespaces of the objects.
 #[derive(Clone, Copy, Debug)]
 pub enum Namespace {
+    /// Every namespace, and cluster-scoped objects.
     All,
     /// The operator's.
     Own,
+    /// This namespace.
     Named(&'static str),
 }
 
 /// Which objects are watched.
 #[derive(Clone, Copy, Debug)]
 pub enum Selection {
+    /// Every object.
     All,
+    /// The object with this name.
     Name(&'static str),
+    /// Objects with this label and value.
     Label(&'static str, &'static str),
     /// Label `k8s-app` of the agents and of kube-proxy.
     Apps,
@@ -58,6 +68,7 @@ pub enum Selection {
 /// When a topic is watched.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Watched {
+    /// As long as the operator runs.
     Always,
     /// While this CustomResourceDefinition exists.
     Defined(&'static str),
@@ -159,6 +170,7 @@ impl Descriptor {
     }
 }
 
+/// The row of a topic.
 pub const fn descriptor(topic: Topic) -> Descriptor {
     match topic {
         Topic::Config => {

@@ -13,6 +13,10 @@ use wn_api::reasons::conditions::READY;
 /// Fast enough for a person who waits, slow enough for an API server.
 const POLL: Duration = Duration::from_secs(2);
 
+/// Deletes the `WindowsNodeConfig` and waits until it is gone.
+///
+/// # Errors
+/// After `timeout`, so that `helm uninstall` stops.
 pub async fn uninstall(client: Client, timeout: Duration) -> anyhow::Result<()> {
     let api: Api<WindowsNodeConfig> = Api::all(client);
     let begun = Instant::now();
@@ -24,7 +28,7 @@ pub async fn uninstall(client: Client, timeout: Duration) -> anyhow::Result<()> 
         }
         deleted => drop(deleted.context("delete WindowsNodeConfig default")?),
     }
-    let mut said = String::new();
+    let mut reported = String::new();
     loop {
         let found = api
             .get_opt(SINGLETON)
@@ -44,9 +48,9 @@ pub async fn uninstall(client: Client, timeout: Duration) -> anyhow::Result<()> 
         if begun.elapsed() >= timeout {
             bail!("{}", overdue(timeout, &state));
         }
-        if state != said {
+        if state != reported {
             tracing::info!("waiting for WindowsNodeConfig default to be gone: {state}");
-            said = state;
+            reported = state;
         }
         tokio::time::sleep(POLL).await;
     }

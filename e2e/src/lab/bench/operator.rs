@@ -140,7 +140,7 @@ async fn count_contests_anew(test: &TestCluster, round: usize) -> Result<()> {
 async fn strict_affinity(test: &TestCluster) -> Result<Vec<f64>> {
     const FIELD: &str = "strictAffinity";
     let kind = ConfigKind::IpamConfiguration;
-    let (_, plural) = objects::served(test.form, kind);
+    let (_, plural) = objects::served(test.calico_api, kind);
     let mut rounds = Vec::new();
     for round in 0..ROUNDS {
         count_contests_anew(test, round).await?;
@@ -160,7 +160,7 @@ async fn image(test: &TestCluster) -> Result<Vec<f64>> {
         rounds.push(Timestamp::now());
         let image = format!("example.com/other:{round}");
         test.set_image(name, names::kube_proxy::CONTAINER, &image).await?;
-        test.until("the image is put right", async || {
+        test.until("the image is restored", async || {
             Ok((test.image(name).await? != image).then_some(()))
         })
         .await?;

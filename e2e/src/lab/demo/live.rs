@@ -43,7 +43,7 @@ impl Live {
             .applied_objects();
         let mut changes = std::pin::pin!(select(configs, events));
         let mut end = false;
-        // The Events that speak of the way there arrive a moment after the status.
+        // The Events about the way there arrive a moment after the status.
         while let Some(object) = next(&mut changes, end).await {
             let Ok(object) = object else { continue };
             let object = json(&object)?;
@@ -90,7 +90,7 @@ fn event(event: &Value) -> Vec<(String, String)> {
     if text(event, "/regarding/kind") != names::KIND {
         return Vec::new();
     }
-    // What is told again is the same object with another count.
+    // A repeated Event is the same object with another count.
     let again = match event.pointer("/series/count").and_then(Value::as_u64) {
         Some(count) => format!(" ({count} times)"),
         None => String::new(),

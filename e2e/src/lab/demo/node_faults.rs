@@ -1,4 +1,4 @@
-//! The second act: things go wrong, are named, and are put right, by the operator or by a person.
+//! The second part: faults are injected, reported, and repaired by the operator or by a person.
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -21,9 +21,9 @@ pub async fn act(
     say: &dyn Fn(&str),
 ) -> Result<()> {
     let client = cluster.client();
-    let form = objects::calico_form(&client).await?.context("Calico is there")?;
-    let (_, plural) = objects::served(form, ConfigKind::IpamConfiguration);
-    let resource = format!("{plural}.{}", form.group());
+    let calico_api = objects::calico_api(&client).await?.context("Calico is there")?;
+    let (_, plural) = objects::served(calico_api, ConfigKind::IpamConfiguration);
+    let resource = format!("{plural}.{}", calico_api.group());
     say(&format!(
         "\n$ kubectl patch {resource} default -p '{{\"spec\":{{\"strictAffinity\":false}}}}'    # by hand, and it is repaired"
     ));

@@ -32,11 +32,11 @@ type Fields = BTreeMap<String, String>;
 /// Every such field of every object, as `Kind name spec.field`.
 pub async fn calico_fields(client: &Client) -> Result<Fields> {
     let mut fields = Fields::new();
-    let Some(form) = objects::calico_form(client).await? else {
+    let Some(calico_api) = objects::calico_api(client).await? else {
         return Ok(fields);
     };
     for kind in KINDS {
-        for object in objects::list(&objects::calico(client, form, kind)).await? {
+        for object in objects::list(&objects::calico(client, calico_api, kind)).await? {
             let spec = object["spec"].as_object();
             for (field, value) in spec
                 .into_iter()

@@ -53,7 +53,7 @@ fn set(env: &mut Env, name: &str, value: &str) {
 }
 
 impl StartCondition {
-    /// How startup ended, and what it said.
+    /// How startup ended, and its last message.
     pub async fn try_out(&self, fixture: &AgentFixture) -> Result<(String, String)> {
         let mut env = fixture.rendered.scripted_env("node")?;
         (self.edit)(&mut env);
@@ -68,8 +68,8 @@ impl StartCondition {
         let code = ended
             .code
             .map_or("killed".to_owned(), |code| format!("exit {code}"));
-        let said = last_words(&format!("{}{}", ended.output, ended.errors));
-        Ok((code, said.replace(&fixture.node_ip.to_string(), "<InternalIP>")))
+        let text = last_words(&format!("{}{}", ended.output, ended.errors));
+        Ok((code, text.replace(&fixture.node_ip.to_string(), "<InternalIP>")))
     }
 }
 
@@ -82,8 +82,8 @@ fn last_words(log: &str) -> String {
             .find_map(|line| line.split_once("error=").map(|(_, error)| error))
     };
     let last = || log.lines().rev().find(|line| !line.trim().is_empty());
-    let said = panic.or_else(error).or_else(last).unwrap_or_default();
-    said.trim().trim_matches('"').replace("\\\"", "\"")
+    let text = panic.or_else(error).or_else(last).unwrap_or_default();
+    text.trim().trim_matches('"').replace("\\\"", "\"")
 }
 
 #[cfg(test)]

@@ -45,11 +45,11 @@ impl AgentFixture {
         let health = tokio::task::spawn_blocking(take_health).await??;
         let mut test = TestCluster::without_operator(ClusterOptions {
             windows_nodes: 0,
-            calico_api: network.form,
+            calico_api: network.calico_api,
             ..ClusterOptions::default()
         })
         .await?;
-        test.cluster.install_calico_policy(network.form).await?;
+        test.cluster.install_calico_policy(network.calico_api).await?;
         // Both are this node's agent; only the real one may write.
         test.simulator.inject(NODE, Fault::AgentImagePull);
         let node_ip = WindowsHost::address()?;
@@ -124,7 +124,7 @@ impl AgentFixture {
 
     /// The block of a node, as `10.244.0.0/26`.
     pub async fn block_of(&self, node: &str) -> Result<Option<String>> {
-        let (group, version) = (self.test.form.group(), self.test.form.version());
+        let (group, version) = (self.test.calico_api.group(), self.test.calico_api.version());
         let kind = objects::resource(group, version, "IPAMBlock", "ipamblocks");
         let blocks = kube::Api::all_with(self.test.client.clone(), &kind);
         let owner = format!("host:{node}");
@@ -195,11 +195,11 @@ impl AgentFixture {
 async fn replace_pool(test: &TestCluster, cidr: &str) -> Result<()> {
     let mut spec = test.spec(ConfigKind::IpPool, "default-ipv4-ippool").await?;
     spec["cidr"] = json!(cidr);
-    let plural = format!("ippools.{}", test.form.group());
+    let plural = format!("ippools.{}", test.calico_api.group());
     test.cluster
         .kubectl(&["delete", &plural, "default-ipv4-ippool"])
         .await?;
-    let api_version = format!("{}/{}", test.form.group(), test.form.version());
+    let api_version = format!("{}/{}", test.calico_api.group(), test.calico_api.version());
     let pool =
         json!({"apiVersion": api_version, "kind": "IPPool", "metadata": {"name": "windows"}, "spec": spec});
     test.create("ippools", pool).await

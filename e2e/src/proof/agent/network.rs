@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use crate::control_plane::CalicoApi;
 
-/// A network, in one form of Calico's API.
+/// A network, with one of Calico's APIs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AgentNetwork {
     /// Heads its column, and is its word in the record.
     pub name: &'static str,
-    pub form: CalicoApi,
+    pub calico_api: CalicoApi,
     pub kind: Kind,
 }
 
@@ -24,22 +24,22 @@ pub enum Kind {
 pub const ALL: &[AgentNetwork] = &[
     AgentNetwork {
         name: "VXLAN, v1",
-        form: CalicoApi::V1,
+        calico_api: CalicoApi::V1,
         kind: Kind::Vxlan,
     },
     AgentNetwork {
         name: "VXLAN, v3",
-        form: CalicoApi::V3,
+        calico_api: CalicoApi::V3,
         kind: Kind::Vxlan,
     },
     AgentNetwork {
         name: "BGP, v3",
-        form: CalicoApi::V3,
+        calico_api: CalicoApi::V3,
         kind: Kind::Bgp,
     },
     AgentNetwork {
         name: "policy only, v1",
-        form: CalicoApi::V1,
+        calico_api: CalicoApi::V1,
         kind: Kind::PolicyOnly,
     },
 ];

@@ -33,7 +33,7 @@ const CLIENT: &str = "client";
 const CLIENT_IP: &str = "10.99.0.7";
 /// Where Calico's CNI plugin gives it none.
 const POD_IP: &str = "10.245.0.10";
-/// For what Felix does after it was told, on a loaded machine.
+/// Time for Felix to act on a change, on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(90);
 /// For one probe: `timeoutSeconds` of the pod, and what a loaded machine takes.
 const PROBE_LIMIT: Duration = Duration::from_secs(20);

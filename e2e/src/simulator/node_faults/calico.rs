@@ -17,20 +17,24 @@ const FAR_BLOCK: &str = "10.244.255.192/26";
 /// Calico as served, for one node.
 pub struct Place<'a> {
     client: &'a Client,
-    form: CalicoApi,
+    calico_api: CalicoApi,
     node: &'a str,
 }
 
 impl<'a> Place<'a> {
     pub async fn of(client: &'a Client, node: &'a str) -> Result<Self> {
-        let form = objects::calico_form(client)
+        let calico_api = objects::calico_api(client)
             .await?
             .context("Calico is not served")?;
-        Ok(Self { client, form, node })
+        Ok(Self {
+            client,
+            calico_api,
+            node,
+        })
     }
 
     fn api(&self, kind: &str, plural: &str) -> Api<DynamicObject> {
-        let resource = objects::resource(self.form.group(), self.form.version(), kind, plural);
+        let resource = objects::resource(self.calico_api.group(), self.calico_api.version(), kind, plural);
         Api::all_with(self.client.clone(), &resource)
     }
 
@@ -104,8 +108,8 @@ impl<'a> Place<'a> {
 
     pub async fn second_block(&self) -> Result<Vec<Undo>> {
         let cidr = Cidr::parse(FAR_BLOCK).context("a block")?;
-        let block = ipam::block(self.form, cidr, self.node, &now(), 1);
-        let affinity = ipam::affinity(self.form, cidr, self.node, "confirmed");
+        let block = ipam::block(self.calico_api, cidr, self.node, &now(), 1);
+        let affinity = ipam::affinity(self.calico_api, cidr, self.node, "confirmed");
         Ok(vec![
             undo::create(&self.blocks(), block).await?,
             undo::create(&self.affinities(), affinity).await?,
@@ -114,9 +118,9 @@ impl<'a> Place<'a> {
 
     /// A `FelixConfiguration` of this node alone.
     pub async fn own_vni(&self, vni: i32) -> Result<Undo> {
-        let (kind, plural) = objects::served(self.form, ConfigKind::FelixConfiguration);
+        let (kind, plural) = objects::served(self.calico_api, ConfigKind::FelixConfiguration);
         let felix = json!({
-            "apiVersion": format!("{}/{}", self.form.group(), self.form.version()),
+            "apiVersion": format!("{}/{}", self.calico_api.group(), self.calico_api.version()),
             "kind": kind,
             "metadata": {"name": format!("node.{}", self.node)},
             "spec": {"vxlanVNI": vni},

@@ -1,6 +1,6 @@
 //! Faults of a Windows node that no configuration causes: each is written as the API would show it, and can be undone.
 //!
-//! Faults of the two agents are told to the simulated node; all else is written into the cluster as its
+//! Faults of the two agents are injected into the simulated node; all else is written into the cluster as its
 //! writer in real life would write it.
 
 mod calico;
@@ -79,9 +79,9 @@ pub enum NodeFault {
 pub struct Repair {
     shared: Arc<Shared>,
     node: String,
-    /// Faults were told to the simulated node.
+    /// Faults were injected into the simulated node.
     faults: bool,
-    /// The agents start anew.
+    /// The agents restart.
     restart: bool,
     changes: Vec<Undo>,
 }
@@ -173,11 +173,11 @@ impl Simulator {
             NodeFault::BlockExhausted => Place::of(client, node).await?.exhausted().await,
             NodeFault::Borrowed(borrower) => Place::of(client, node).await?.borrowed(borrower).await,
             NodeFault::OwnVni(vni) => Place::of(client, node).await?.own_vni(*vni).await,
-            NodeFault::Sandbox(said) => {
-                return sandbox::failed(client, node, "web-0", *said, SignedDuration::ZERO).await;
+            NodeFault::Sandbox(words) => {
+                return sandbox::failed(client, node, "web-0", *words, SignedDuration::ZERO).await;
             }
-            NodeFault::SandboxBefore(said, ago) => {
-                return sandbox::failed(client, node, "web-0", *said, *ago).await;
+            NodeFault::SandboxBefore(words, ago) => {
+                return sandbox::failed(client, node, "web-0", *words, *ago).await;
             }
         };
         Ok(vec![one?])

@@ -19,7 +19,7 @@ pub async fn failed(
     client: &Client,
     node: &str,
     pod: &str,
-    said: Words,
+    words: Words,
     ago: SignedDuration,
 ) -> Result<Vec<Undo>> {
     let api = |kind: &str, plural: &str| -> Api<DynamicObject> {
@@ -37,7 +37,7 @@ pub async fn failed(
     let time = (now - ago).strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let message = format!(
         "Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox \"{SANDBOX}\": plugin type=\"calico\" name=\"Calico\" failed (add): {}",
-        said.text
+        words.text
     );
     let event = json!({
         "apiVersion": "v1",

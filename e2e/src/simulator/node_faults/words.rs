@@ -110,7 +110,7 @@ pub mod kube_proxy {
         "unable to create proxier: unable to create ipv4 proxier: WinOverlay feature gate not enabled, nodeName: win-0, nodeIP:172.20.0.5"
     );
     pub const SOURCE_VIP: &str = ended!("unable to create proxier: source-vip flag not set");
-    /// It never ends by itself for want of the network; this is of one that its probe ended.
+    /// It never ends by itself while the network is missing; this is the message of one that its probe ended.
     pub const NO_NETWORK: &str = concat!(
         "E1121 18:05:26.1      32 hns.go:90] \"Error getting network by name\" err=\"Network name \\\"Calico\\\" not found\"\n",
         "E1121 18:05:26.1      32 proxier.go:214] \"Unable to find HNS Network specified, please check network name and CNI deployment\" hnsNetworkName=\"Calico\"\n",

@@ -9,7 +9,7 @@ use wn_e2e::test_cluster::{TestCluster, condition, minimal};
 
 use super::support::*;
 
-/// In the order they are to be told: the gravest first, then by code.
+/// In the expected order: the most severe first, then by code.
 const ALL: &[&str] = &[
     "WN1050", "WN1001", "WN1002", "WN1005", "WN1006", "WN1007", "WN1020", "WN1021", "WN1024", "WN1034",
     "WN1040", "WN1060", "WN1061", "WN1062", "WN1080", "WN1004", "WN1010",
@@ -126,8 +126,8 @@ fn ready(config: &Value) -> Result<&Value> {
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -> Result<()> {
-    let mut test = test_cluster(form, true).await?;
+async fn each_is_reported_once_and_goes_when_it_is_fixed(#[case] calico_api: CalicoApi) -> Result<()> {
+    let mut test = test_cluster(calico_api, true).await?;
     run_into_them(&test).await?;
     test.start_operator().await?;
     test.apply(minimal("CalicoVXLAN")).await?;
@@ -162,7 +162,7 @@ async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -
     test.quiet().await?;
 
     // What was there from the start in one Event, and what came later in another.
-    let events = told(&test).await?;
+    let events = advisory_events(&test).await?;
     ensure!((2..=3).contains(&events.len()), "{events:#?}");
     ensure!(
         events[0].0 == "Warning" && events[0].1.starts_with("WN1050 Windows nodes: win-0"),
@@ -176,9 +176,9 @@ async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -
     test.start_operator().await?;
     test.quiet().await?;
     ensure!(
-        told(&test).await? == events,
-        "a restart tells of what was told: {:#?}",
-        told(&test).await?
+        advisory_events(&test).await? == events,
+        "a restart reports again: {:#?}",
+        advisory_events(&test).await?
     );
     ensure!(codes(&test.config().await?) == ALL);
 
@@ -199,15 +199,18 @@ async fn each_is_told_once_and_goes_when_it_is_mended(#[case] form: CalicoApi) -
         metric(&test, "advisories{code=\"WN1001\",severity=\"Warning\"}").await? == Some(0.0),
         "metrics"
     );
-    ensure!(told(&test).await? == events, "that one goes is no Event");
+    ensure!(
+        advisory_events(&test).await? == events,
+        "that one goes is no Event"
+    );
 
     // One that comes again is news again.
     felix(&test, json!({"wireguardEnabled": true})).await?;
     advised(&test, &["WN1001"]).await?;
     test.event("AdvisoriesFound", "WN1001 FelixConfiguration default: ")
         .await?;
-    test.until("it is told", async || {
-        Ok((told(&test).await?.len() == events.len() + 1).then_some(()))
+    test.until("it is reported", async || {
+        Ok((advisory_events(&test).await?.len() == events.len() + 1).then_some(()))
     })
     .await
 }

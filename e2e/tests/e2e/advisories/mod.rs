@@ -1,4 +1,4 @@
-//! What limits Windows nodes is told, once, and is never a reason not to be ready.
+//! Advisories are reported once, and are never a reason not to be ready.
 
 mod limits;
 mod observe;

@@ -1,4 +1,4 @@
-//! In mode Observe nothing is written, and what limits Windows nodes is told all the same.
+//! In mode Observe nothing is written, but advisories are reported.
 
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -36,7 +36,7 @@ async fn observing_advises() -> Result<()> {
         "Calico was written in mode Observe"
     );
 
-    // Managed, the port is put right, and what is left is what nobody can put right.
+    // In mode Manage the port is corrected, and only limits that nobody can change are left.
     test.apply(minimal("CalicoVXLAN")).await?;
     advised(&test, &["WN1002"]).await?;
     test.ready().await

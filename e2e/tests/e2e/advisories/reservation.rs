@@ -1,4 +1,4 @@
-//! A reservation that takes a Windows node's block: told of the cluster, and of the node.
+//! A reservation that covers a Windows node's block is reported on the cluster and on the node.
 
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};

@@ -18,9 +18,9 @@ pub const PERSON: &str = "kubectl-edit";
 const ANNOTATION: &str = "projectcalico.org/RouteReflectorClusterID";
 
 /// The chart is installed, the operator does not run yet.
-pub async fn test_cluster(form: CalicoApi, annotated: bool) -> Result<TestCluster> {
+pub async fn test_cluster(calico_api: CalicoApi, annotated: bool) -> Result<TestCluster> {
     let options = ClusterOptions {
-        calico_api: form,
+        calico_api,
         windows_nodes: 0,
         ..ClusterOptions::default()
     };
@@ -36,9 +36,9 @@ pub async fn test_cluster(form: CalicoApi, annotated: bool) -> Result<TestCluste
     Ok(test)
 }
 
-/// Creates an object of Calico's in the form of this cluster.
+/// Creates an object of Calico's in the API of this cluster.
 pub async fn create(test: &TestCluster, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
-    let api_version = format!("{}/{}", test.form.group(), test.form.version());
+    let api_version = format!("{}/{}", test.calico_api.group(), test.calico_api.version());
     let object = json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
     // Its API may need a moment to be served.
     test.until(&format!("{kind} {name} is made"), async || {
@@ -48,7 +48,7 @@ pub async fn create(test: &TestCluster, kind: &str, plural: &str, name: &str, sp
 }
 
 pub async fn delete(test: &TestCluster, plural: &str, name: &str) -> Result<()> {
-    let resource = format!("{plural}.{}", test.form.group());
+    let resource = format!("{plural}.{}", test.calico_api.group());
     test.cluster.kubectl(&["delete", &resource, name]).await?;
     Ok(())
 }
@@ -65,7 +65,7 @@ pub async fn felix(test: &TestCluster, spec: Value) -> Result<()> {
 
 /// Changes the spec of an object of Calico's of any kind.
 pub async fn patch(test: &TestCluster, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
-    let (group, version) = (test.form.group(), test.form.version());
+    let (group, version) = (test.calico_api.group(), test.calico_api.version());
     let resource = wn_e2e::objects::resource(group, version, kind, plural);
     let api = kube::Api::<kube::api::DynamicObject>::all_with(test.client.clone(), &resource);
     api.patch(
@@ -98,8 +98,8 @@ pub async fn advised(test: &TestCluster, wanted: &[&str]) -> Result<Value> {
     .await
 }
 
-/// Notes of the Events that told of advisories, each as often as it was written, with their type.
-pub async fn told(test: &TestCluster) -> Result<Vec<(String, String)>> {
+/// Notes of the Events about advisories, each as often as it was written, with their type.
+pub async fn advisory_events(test: &TestCluster) -> Result<Vec<(String, String)>> {
     let mut events = test.events_on("WindowsNodeConfig", DEFAULT).await?;
     events.retain(|e| e["reason"] == "AdvisoriesFound");
     events.sort_by_key(|e| text(e, "/eventTime").to_owned());

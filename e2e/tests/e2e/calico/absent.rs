@@ -12,10 +12,10 @@ use super::base::*;
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_are_created_and_removed(#[case] form: CalicoApi) -> Result<()> {
+async fn objects_are_created_and_removed(#[case] calico_api: CalicoApi) -> Result<()> {
     let mut test = TestCluster::without_operator(ClusterOptions {
         calico_objects: false,
-        ..options(form)
+        ..options(calico_api)
     })
     .await?;
     let information = json!({"calicoVersion": "v3.32.1", "datastoreReady": true});

@@ -22,9 +22,9 @@ pub const POOL_NAME: &str = "default-ipv4-ippool";
 pub const PERSON: &str = "kubectl-edit";
 pub const CALICO_GROUPS: [&str; 2] = ["crd.projectcalico.org", "projectcalico.org"];
 
-pub fn options(form: CalicoApi) -> ClusterOptions {
+pub fn options(calico_api: CalicoApi) -> ClusterOptions {
     ClusterOptions {
-        calico_api: form,
+        calico_api,
         ..ClusterOptions::default()
     }
 }
@@ -91,7 +91,7 @@ pub async fn specs_are(test: &TestCluster, what: &str, expected: &Value) -> Resu
     Ok(())
 }
 
-/// Creates an object of Calico's in the form of this cluster; its API may need a moment to be served.
+/// Creates an object of Calico's in the API of this cluster; its API may need a moment to be served.
 pub async fn create(test: &TestCluster, kind: &str, plural: &str, name: &str, spec: Value) -> Result<()> {
     create_labelled(test, kind, plural, name, spec, json!({})).await
 }
@@ -104,7 +104,7 @@ pub async fn create_labelled(
     spec: Value,
     labels: Value,
 ) -> Result<()> {
-    let api_version = format!("{}/{}", test.form.group(), test.form.version());
+    let api_version = format!("{}/{}", test.calico_api.group(), test.calico_api.version());
     let metadata = json!({"name": name, "labels": labels});
     let object = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec});
     retry(async || test.create(plural, object.clone()).await).await
@@ -128,7 +128,7 @@ pub async fn create_pool(test: &TestCluster, name: &str, spec: Value) -> Result<
 
 /// Changes `ClusterInformation` `default`.
 pub async fn inform(test: &TestCluster, spec: Value) -> Result<()> {
-    let (group, version) = (test.form.group(), test.form.version());
+    let (group, version) = (test.calico_api.group(), test.calico_api.version());
     let resource = objects::resource(group, version, "ClusterInformation", "clusterinformations");
     patch(&test.client, &resource, DEFAULT, json!({ "spec": spec })).await
 }

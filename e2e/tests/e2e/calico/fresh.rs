@@ -14,8 +14,8 @@ use super::base::*;
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn becomes_ready_rests_and_is_restored(#[case] form: CalicoApi) -> Result<()> {
-    let mut test = TestCluster::with_operator(options(form)).await?;
+async fn becomes_ready_rests_and_is_restored(#[case] calico_api: CalicoApi) -> Result<()> {
+    let mut test = TestCluster::with_operator(options(calico_api)).await?;
     let before = test.calico_specs().await?;
     let began = Timestamp::now();
     test.apply(minimal("CalicoVXLAN")).await?;
@@ -23,7 +23,7 @@ async fn becomes_ready_rests_and_is_restored(#[case] form: CalicoApi) -> Result<
     specs_are(&test, "after Ready", &vxlan(&before, 4096)).await?;
     in_order(&test, began)?;
     let config = test.config().await?;
-    let api = format!("{}/{}", test.form.group(), test.form.version());
+    let api = format!("{}/{}", test.calico_api.group(), test.calico_api.version());
     same(
         "status.calico.api",
         at(&config, "/status/calico/api")?,
@@ -99,8 +99,8 @@ fn in_order(test: &TestCluster, began: Timestamp) -> Result<()> {
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn drift_of_every_field_is_repaired(#[case] form: CalicoApi) -> Result<()> {
-    let test = TestCluster::with_operator(options(form)).await?;
+async fn drift_of_every_field_is_repaired(#[case] calico_api: CalicoApi) -> Result<()> {
+    let test = TestCluster::with_operator(options(calico_api)).await?;
     let before = test.calico_specs().await?;
     test.apply(minimal("CalicoVXLAN")).await?;
     test.ready().await?;

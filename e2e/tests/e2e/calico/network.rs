@@ -32,8 +32,8 @@ fn bgp(specs: &Value) -> Value {
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn bgp_vxlan_and_back(#[case] form: CalicoApi) -> Result<()> {
-    let test = TestCluster::with_operator(options(form)).await?;
+async fn bgp_vxlan_and_back(#[case] calico_api: CalicoApi) -> Result<()> {
+    let test = TestCluster::with_operator(options(calico_api)).await?;
     let original = test.calico_specs().await?;
     test.apply(minimal("CalicoBGP")).await?;
     test.ready().await?;

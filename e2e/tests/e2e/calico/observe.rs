@@ -1,4 +1,4 @@
-//! `mode: Observe` and the `Report` policies: everything is said, nothing done.
+//! `mode: Observe` and the `Report` policies: everything is reported, nothing done.
 
 use anyhow::{Result, ensure};
 use rstest::rstest;
@@ -12,8 +12,8 @@ use super::base::*;
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn says_what_it_would_write_and_writes_its_status_only(#[case] form: CalicoApi) -> Result<()> {
-    let test = TestCluster::with_operator(options(form)).await?;
+async fn reports_what_it_would_write_and_writes_its_status_only(#[case] calico_api: CalicoApi) -> Result<()> {
+    let test = TestCluster::with_operator(options(calico_api)).await?;
     let before = test.calico_specs().await?;
     let began = jiff::Timestamp::now();
     let mut observe = minimal("CalicoVXLAN");

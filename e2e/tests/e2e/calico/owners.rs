@@ -18,8 +18,8 @@ const ARGO: &str = "argocd-controller";
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) -> Result<()> {
-    let test = TestCluster::with_operator(options(form)).await?;
+async fn an_applied_field_is_a_conflict_until_forced(#[case] calico_api: CalicoApi) -> Result<()> {
+    let test = TestCluster::with_operator(options(calico_api)).await?;
     let ipam = json!({"strictAffinity": false, "autoAllocateBlocks": true});
     test.apply_as(IPAM, DEFAULT, ipam, ARGO).await?;
     // This one writes plain updates, and comes back nevertheless.
@@ -70,7 +70,7 @@ async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) ->
     test.delete_and_wait().await?;
     specs_are(&test, "restored", &before).await?;
 
-    // A config made anew says so again. The value restored is ours by now: only another one makes it helm's.
+    // A config that is created again reports it again. The value restored is ours by now: only another one makes it helm's.
     test.edit(FELIX, DEFAULT, json!({"vxlanVNI": 200}), "helm")
         .await?;
     test.apply(minimal("CalicoVXLAN")).await?;
@@ -92,8 +92,8 @@ async fn an_applied_field_is_a_conflict_until_forced(#[case] form: CalicoApi) ->
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_contested_field_is_left_until_the_config_changes(#[case] form: CalicoApi) -> Result<()> {
-    let test = TestCluster::with_operator(options(form)).await?;
+async fn a_contested_field_is_left_until_the_config_changes(#[case] calico_api: CalicoApi) -> Result<()> {
+    let test = TestCluster::with_operator(options(calico_api)).await?;
     let before = test.calico_specs().await?;
     test.apply(minimal("CalicoVXLAN")).await?;
     test.ready().await?;
@@ -164,8 +164,8 @@ async fn a_contested_field_is_left_until_the_config_changes(#[case] form: Calico
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pool_of_tigera_operator_is_not_edited(#[case] form: CalicoApi) -> Result<()> {
-    let test = TestCluster::with_operator(options(form)).await?;
+async fn a_pool_of_tigera_operator_is_not_edited(#[case] calico_api: CalicoApi) -> Result<()> {
+    let test = TestCluster::with_operator(options(calico_api)).await?;
     let label = "app.kubernetes.io/managed-by=tigera-operator";
     test.cluster
         .kubectl(&["label", "ippool", POOL_NAME, label])

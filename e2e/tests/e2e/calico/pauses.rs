@@ -29,8 +29,8 @@ async fn migration_is(test: &TestCluster, phase: &str) -> Result<()> {
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_written_while_calico_is_not_to_be_written(#[case] form: CalicoApi) -> Result<()> {
-    let test = TestCluster::with_operator(options(form)).await?;
+async fn nothing_is_written_while_calico_is_not_to_be_written(#[case] calico_api: CalicoApi) -> Result<()> {
+    let test = TestCluster::with_operator(options(calico_api)).await?;
     let before = test.calico_specs().await?;
     // The API of migrations appears while the operator runs.
     test.cluster
@@ -110,7 +110,7 @@ async fn nothing_is_written_while_calico_is_not_to_be_written(#[case] form: Cali
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn calico_may_come_later_and_go(#[case] form: CalicoApi) -> Result<()> {
+async fn calico_may_come_later_and_go(#[case] calico_api: CalicoApi) -> Result<()> {
     let mut test = TestCluster::with_operator(options(CalicoApi::None)).await?;
     test.apply(minimal("CalicoVXLAN")).await?;
     let message = test
@@ -122,14 +122,18 @@ async fn calico_may_come_later_and_go(#[case] form: CalicoApi) -> Result<()> {
         "agents wait for Calico"
     );
 
-    test.cluster.install_calico(form, &CalicoCrds::Builtin).await?;
+    test.cluster
+        .install_calico(calico_api, &CalicoCrds::Builtin)
+        .await?;
     test.cluster.seed_calico().await?;
-    test.form = objects::calico_form(&test.client).await?.unwrap_or(test.form);
+    test.calico_api = objects::calico_api(&test.client)
+        .await?
+        .unwrap_or(test.calico_api);
     test.ready().await?;
     let spec = test.spec(POOL, POOL_NAME).await?;
     same("vxlanMode", &spec["vxlanMode"], &json!("Always"))?;
 
-    // A Calico that is gone is said to be gone, and not waited for on delete.
+    // A Calico that is gone is reported as such, and deletion does not wait for it.
     test.cluster.remove_calico().await?;
     test.condition("CalicoConfigured", "False", "CalicoNotInstalled")
         .await?;

@@ -13,8 +13,8 @@ use super::base::*;
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pool_in_use_is_held_until_migration_is_allowed(#[case] form: CalicoApi) -> Result<()> {
-    let test = TestCluster::with_operator(options(form)).await?;
+async fn a_pool_in_use_is_held_until_migration_is_allowed(#[case] calico_api: CalicoApi) -> Result<()> {
+    let test = TestCluster::with_operator(options(calico_api)).await?;
     linux_pod(&test).await?;
     let before = test.calico_specs().await?;
     let began = Timestamp::now();

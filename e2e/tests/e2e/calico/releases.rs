@@ -18,21 +18,26 @@ async fn every_release_of_calico() -> Result<()> {
         return Ok(());
     }
     let mut test = TestCluster::with_operator(options(CalicoApi::None)).await?;
-    for (release, form, folder) in releases {
+    for (release, calico_api, folder) in releases {
         let crds = CalicoCrds::Dir(folder);
         // The development branch reports the version it will become.
         let version = if release == "master" { "v3.33.0" } else { &release };
-        round(&mut test, form, &crds, version)
+        round(&mut test, calico_api, &crds, version)
             .await
-            .with_context(|| format!("{release} {form:?}"))?;
+            .with_context(|| format!("{release} {calico_api:?}"))?;
     }
     Ok(())
 }
 
-async fn round(test: &mut TestCluster, form: CalicoApi, crds: &CalicoCrds, version: &str) -> Result<()> {
-    test.cluster.install_calico(form, crds).await?;
+async fn round(
+    test: &mut TestCluster,
+    calico_api: CalicoApi,
+    crds: &CalicoCrds,
+    version: &str,
+) -> Result<()> {
+    test.cluster.install_calico(calico_api, crds).await?;
     test.cluster.seed_calico_release(version).await?;
-    test.form = objects::calico_form(&test.client)
+    test.calico_api = objects::calico_api(&test.client)
         .await?
         .context("Calico is installed")?;
     let before = test.calico_specs().await?;

@@ -12,8 +12,8 @@ use super::base::*;
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_values_are_put_right(#[case] form: CalicoApi) -> Result<()> {
-    let mut test = TestCluster::with_operator(options(form)).await?;
+async fn wrong_values_are_put_right(#[case] calico_api: CalicoApi) -> Result<()> {
+    let mut test = TestCluster::with_operator(options(calico_api)).await?;
     test.edit(
         POOL,
         POOL_NAME,

@@ -157,7 +157,7 @@ fn the_budget_follows_the_values() -> Result<()> {
     Ok(())
 }
 
-/// Seconds for which a pod bears a taint that evicts: `None` for ever. `Err` when it does not bear it at all.
+/// Seconds for which a pod tolerates a taint that evicts: `None` for ever. `Err` when it does not tolerate it.
 fn borne(pod: &Value, taint: &str, effect: &str) -> Result<Option<u64>> {
     let tolerations = pod["tolerations"].as_array().context("no tolerations")?;
     let mut fitting = tolerations.iter().filter(|toleration| {

@@ -166,7 +166,7 @@ fn operator_writes_only_what_it_manages() -> Result<()> {
 }
 
 #[test]
-fn leaves_rbac_to_others_when_told() -> Result<()> {
+fn leaves_rbac_to_others_on_request() -> Result<()> {
     let kinds: BTreeSet<String> = render(&[
         "--set",
         "rbac.create=false",

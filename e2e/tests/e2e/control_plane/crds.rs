@@ -33,27 +33,27 @@ async fn every_release_of_calico_can_be_installed_and_seeded() -> Result<()> {
         ..ClusterOptions::default()
     };
     let cluster = Cluster::start(options).await?;
-    for (release, form, folder) in real {
+    for (release, calico_api, folder) in real {
         let crds = CalicoCrds::Dir(folder);
         cluster
-            .install_calico(form, &crds)
+            .install_calico(calico_api, &crds)
             .await
-            .with_context(|| format!("{release} {form:?}"))?;
+            .with_context(|| format!("{release} {calico_api:?}"))?;
         cluster
             .seed_calico_release(&release)
             .await
-            .with_context(|| format!("{release} {form:?}"))?;
+            .with_context(|| format!("{release} {calico_api:?}"))?;
         let information = cluster
             .kubectl(&["get", "clusterinformation", "default", "-ojsonpath={.spec}"])
             .await?;
         ensure!(
             information.contains(&release),
-            "{release} {form:?}: {information}"
+            "{release} {calico_api:?}: {information}"
         );
         cluster.remove_calico().await?;
         ensure!(
             cluster.seed_calico().await.is_err(),
-            "{release} {form:?}: its API is still there"
+            "{release} {calico_api:?}: its API is still there"
         );
     }
     Ok(())
@@ -62,13 +62,13 @@ async fn every_release_of_calico_can_be_installed_and_seeded() -> Result<()> {
 #[test]
 fn ours_agree_with_the_real_ones() -> Result<()> {
     let (mut compared, mut written) = (0, 0);
-    for (release, form, folder) in real_crds("ours_agree_with_the_real_ones")? {
+    for (release, calico_api, folder) in real_crds("ours_agree_with_the_real_ones")? {
         if release != RELEASE {
             continue;
         }
         let ours = paths::modules()
             .join("calico")
-            .join(if form == CalicoApi::V1 { "v1" } else { "v3" });
+            .join(if calico_api == CalicoApi::V1 { "v1" } else { "v3" });
         let real = load(&folder)?;
         let master = folder.parent().map_or_else(|| Ok(BTreeMap::new()), load)?;
         let ours = load(&ours)?;

@@ -38,7 +38,7 @@ async fn what_windows_nodes_need_is_set_kept_and_restored() -> Result<()> {
     };
     ensure!(others(&fixture.contents().await?) == others(&before));
 
-    agent_is_told(&fixture).await?;
+    agent_gets_the_endpoints(&fixture).await?;
 
     fixture.etcd.put(POOL, &pool("Never", "Always")).await?;
     fixture.holds(POOL, &pool("Always", "Never")).await?;
@@ -83,7 +83,7 @@ async fn what_windows_nodes_need_is_set_kept_and_restored() -> Result<()> {
 }
 
 /// What the agent and the CNI plugin need to reach the same etcd.
-async fn agent_is_told(fixture: &Fixture) -> Result<()> {
+async fn agent_gets_the_endpoints(fixture: &Fixture) -> Result<()> {
     let set = fixture
         .test
         .until("the agent's DaemonSet", async || {
@@ -185,16 +185,16 @@ async fn observing_writes_nothing_and_says_what_it_would() -> Result<()> {
     let mut spec = fixture.spec();
     spec["mode"] = json!("Observe");
     fixture.test.apply(spec).await?;
-    let wish = "IPAMConfiguration default spec.strictAffinity from false to true";
+    let change = "IPAMConfiguration default spec.strictAffinity from false to true";
     fixture
         .test
-        .condition_says("CalicoConfigured", "False", "ObserveOnly", &[wish])
+        .condition_says("CalicoConfigured", "False", "ObserveOnly", &[change])
         .await?;
     let config = fixture.test.config().await?;
     let pending = at(&config, "/status/pendingChanges")?
         .as_array()
         .context("a list")?;
-    ensure!(pending.contains(&json!(format!("set {wish}"))), "{pending:?}");
+    ensure!(pending.contains(&json!(format!("set {change}"))), "{pending:?}");
     ensure!(fixture.etcd.all().await? == before);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What is said when etcd cannot be used, and that it repairs by itself.
+//! What is reported when etcd cannot be used, and that the operator recovers by itself.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ async fn a_secret_that_is_missing_or_wrong_is_named_until_it_is_right() -> Resul
     fixture.secret(["etcd-cert", "etcd-ca", "etcd-key"]).await?;
     fixture
         .test
-        .until("what is wrong with the certificates is said", async || {
+        .until("the problem of the certificates is reported", async || {
             let config = fixture.test.config().await?;
             let calico = wn_e2e::test_cluster::condition(&config, "CalicoConfigured")
                 .cloned()
@@ -68,7 +68,7 @@ async fn a_secret_that_is_missing_or_wrong_is_named_until_it_is_right() -> Resul
         "{asked:?}"
     );
 
-    // Nothing of the Secret is told to anybody.
+    // Nothing of the Secret is published.
     let key = String::from_utf8(fixture.etcd.secret("calico")?[2].0.clone())?;
     let line = key.lines().nth(1).unwrap_or_default();
     let log = fixture

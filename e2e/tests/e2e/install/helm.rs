@@ -66,13 +66,13 @@ async fn a_release_is_upgraded_removed_and_installed_again() -> Result<()> {
     assert_eq!(test.calico_specs().await?, fresh);
     let operator = test.operator.take().context("it runs")?;
     assert!(operator.terminate()?.success(), "SIGTERM ends it orderly");
-    let said = test
+    let output = test
         .cluster
         .helm(&["uninstall", NAME, "-n", NAME, "--wait"])
         .await?;
     assert!(
-        said.contains("windowsnodeconfigs.windowsnode.dev"),
-        "the CRD that stays is named: {said}"
+        output.contains("windowsnodeconfigs.windowsnode.dev"),
+        "the CRD that stays is named: {output}"
     );
     test.until("only the CRD is left", async || {
         let crd = "customresourcedefinition.apiextensions.k8s.io/windowsnodeconfigs.windowsnode.dev";

@@ -15,13 +15,13 @@ use wn_e2e::test_cluster::TestCluster;
 /// A cluster that was set up by hand; the operator is not started.
 async fn cluster_on(cluster: Cluster) -> Result<TestCluster> {
     let client = cluster.client();
-    let form = objects::calico_form(&client).await?.unwrap_or(CalicoApi::V1);
+    let calico_api = objects::calico_api(&client).await?.unwrap_or(CalicoApi::V1);
     let simulator = Simulator::start(client.clone());
     Ok(TestCluster {
         operator: None,
         simulator,
         client,
-        form,
+        calico_api,
         cluster,
     })
 }

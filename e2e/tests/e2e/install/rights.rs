@@ -141,9 +141,9 @@ async fn rights(test: &TestCluster) -> Result<(BTreeSet<Right>, BTreeSet<Right>)
     Ok((grants, used))
 }
 
-async fn test_cluster(form: CalicoApi) -> Result<TestCluster> {
+async fn test_cluster(calico_api: CalicoApi) -> Result<TestCluster> {
     let options = ClusterOptions {
-        calico_api: form,
+        calico_api,
         ..ClusterOptions::default()
     };
     let cluster = Cluster::start(options).await?;
@@ -236,7 +236,7 @@ async fn workload_life(test: &TestCluster) -> Result<()> {
             &format!(r#"patch configmap {map} -n {NAME} --type=json -p [{{"op":"remove","path":"/data"}}]"#),
         )
         .await?;
-        test.until("the ConfigMap is put right", async || {
+        test.until("the ConfigMap is restored", async || {
             let data = kubectl(
                 test,
                 &format!("get configmap {map} -n {NAME} -o jsonpath={{.data}}"),

@@ -47,7 +47,7 @@ async fn prerequisites_of_eks_are_named_until_they_are_met() -> Result<()> {
     Ok(())
 }
 
-/// Azure CNI shows nothing in the API that could be checked; what is not known is said.
+/// Azure CNI shows nothing in the API that could be checked; what is unknown is reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn aks_works_with_nothing_of_ours() -> Result<()> {
     let mut test = test_cluster().await?;

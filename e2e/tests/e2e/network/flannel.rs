@@ -69,7 +69,7 @@ async fn vxlan_is_held_migrated_repaired_and_restored() -> Result<()> {
     edit(&test, &ours.replace("4096", "1")).await?;
     let event = test.event("DriftRepaired", "Backend.VNI from 1 to 4096").await?;
     ensure!(event.contains(PERSON), "{event}");
-    stored_until(&test, "the VNI is put right", |text| text == ours).await?;
+    stored_until(&test, "the VNI is repaired", |text| text == ours).await?;
     // What is not ours stays as they made it.
     edit(
         &test,

@@ -9,7 +9,7 @@ use wn_e2e::operator::NAME;
 use super::base::*;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_are_told_of_each_other_without_a_restart() -> Result<()> {
+async fn nodes_learn_of_each_other_without_a_restart() -> Result<()> {
     let mut test = test_cluster().await?;
     test.start_operator().await?;
     test.apply(spec("StaticRoutes")).await?;

@@ -1,4 +1,4 @@
-//! What is said of nodes whose network agent does not do its work.
+//! Verdicts on nodes whose network agent does not work.
 
 use anyhow::{Result, ensure};
 use jiff::SignedDuration;
@@ -33,7 +33,7 @@ async fn of_the_network_agent() -> Result<()> {
     test.simulator
         .age("windows-0", SignedDuration::from_hours(1))
         .await?;
-    // What a container last said stays with it: the one that never ended comes first.
+    // The termination message of a container stays: the fault without an end comes first.
     let rows = [
         (
             Reason::NetworkAgentNotReady,

@@ -77,7 +77,7 @@ async fn nodes_that_share_no_subnet_need_peers() -> Result<()> {
     let parts = [
         "windows-0 is in 172.20.",
         "linux-0 in 10.99.0.0/24",
-        "nothing routes pods' packets",
+        "there is no route to pods on the other node",
     ];
     test.condition_says(TYPE, "False", "NotL2Adjacent", &parts)
         .await?;

@@ -19,7 +19,7 @@ async fn without_a_linux_node() -> Result<()> {
     let parts = ["no node with kubernetes.io/os=linux", "add a Linux node"];
     test.condition_says(TYPE, "False", "NoLinuxNodes", &parts).await?;
     test.condition("Ready", "False", "NoLinuxNodes").await?;
-    // It is said, and the rest is done all the same.
+    // It is reported, and everything else is done nevertheless.
     test.condition("NodeAgentAvailable", "True", "AsExpected").await?;
     test.cluster.add_node(NodeSpec::linux("linux-0")).await?;
     test.condition(TYPE, "True", "AsExpected").await?;
@@ -68,7 +68,7 @@ async fn too_few_linux_nodes_for_typha() -> Result<()> {
     test.cluster.add_node(NodeSpec::windows("windows-1")).await?;
     let parts = [
         "calico-system/calico-typha",
-        "needs 2 schedulable Linux nodes and there are 1",
+        "needs 2 schedulable Linux nodes, and there are 1",
     ];
     test.condition_says(TYPE, "False", "TooFewLinuxNodes", &parts)
         .await?;
@@ -88,8 +88,8 @@ async fn felix_asks_a_typha_without_tls() -> Result<()> {
     test.apply(minimal("CalicoVXLAN")).await?;
     test.ready().await?;
     typha(&test, "kube-system", json!([])).await?;
-    let told = test
-        .until("Felix is told of Typha", async || {
+    let typha = test
+        .until("Felix is configured for Typha", async || {
             let agent = test.daemon_set(node_agent::DAEMON_SET).await?;
             let env = agent
                 .pointer("/spec/template/spec/containers/0/env")
@@ -104,6 +104,9 @@ async fn felix_asks_a_typha_without_tls() -> Result<()> {
             Ok(value("FELIX_TYPHAK8SNAMESPACE").zip(value("FELIX_TYPHAK8SSERVICENAME")))
         })
         .await?;
-    ensure!(told == (json!("kube-system"), json!("calico-typha")), "{told:?}");
+    ensure!(
+        typha == (json!("kube-system"), json!("calico-typha")),
+        "{typha:?}"
+    );
     test.ready().await
 }

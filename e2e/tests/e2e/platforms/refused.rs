@@ -133,7 +133,7 @@ async fn nothing_is_written_until_the_user_insists() -> Result<()> {
         test.ready().await?;
     }
     test.event("PlatformUnsupported", "GKE").await?;
-    // Deleting the object gives Calico back as ever, refused or not.
+    // Deleting the object restores Calico, refused or not.
     test.cluster
         .add_node(theirs().provider_id("openstack:///x"))
         .await?;

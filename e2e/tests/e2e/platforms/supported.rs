@@ -6,7 +6,7 @@ use wn_e2e::control_plane::{ClusterOptions, NodeSpec};
 use wn_e2e::objects::text;
 use wn_e2e::test_cluster::{TestCluster, minimal};
 
-/// Waits until the status names the platform and what gave it away.
+/// Waits until the status names the platform and how it was detected.
 pub async fn known_as(test: &TestCluster, name: &str, source: &str) -> Result<()> {
     test.until(&format!("the platform is {name} by {source}"), async || {
         let config = test.config().await?;
@@ -23,7 +23,7 @@ async fn machines_of_clouds_are_known_and_everything_is_done_there() -> Result<(
     let test = TestCluster::with_operator(ClusterOptions::default()).await?;
     test.apply(minimal("CalicoVXLAN")).await?;
     test.ready().await?;
-    known_as(&test, "on-premises", "no node has the mark").await?;
+    known_as(&test, "on-premises", "no node shows signs").await?;
     for (name, provider) in [
         ("AWS", "aws:///eu-central-1a/i-0123"),
         ("GCE", "gce://project/zone/theirs"),
@@ -58,13 +58,13 @@ async fn machines_of_clouds_are_known_and_everything_is_done_there() -> Result<(
         known_as(&test, name, &scheme).await?;
         test.cluster.remove_node("theirs").await?;
     }
-    known_as(&test, "on-premises", "no node has the mark").await?;
+    known_as(&test, "on-premises", "no node shows signs").await?;
     test.ready().await
 }
 
 /// The user's word stands above what was found.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_platform_can_be_told() -> Result<()> {
+async fn the_platform_can_be_set() -> Result<()> {
     let test = TestCluster::with_operator(ClusterOptions::default()).await?;
     test.cluster
         .add_node(NodeSpec::linux("theirs").provider_id("openstack:///4711"))

@@ -1,4 +1,4 @@
-//! `kill -9` between any two writes of the operator, then converge and give everything back.
+//! `kill -9` between any two writes of the operator, then converge and restore everything.
 //!
 //! The operator talks to the API server through a proxy that lets exactly `n` of its writes pass and holds
 //! the answer to the last one back; then it is killed, and another one, on a way of its own, has to finish
@@ -43,11 +43,11 @@ struct Way {
 #[case::v3_absent_then_deleted(CalicoApi::V3, false, true)]
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_after_any_write_of_the_way_in(
-    #[case] form: CalicoApi,
+    #[case] calico_api: CalicoApi,
     #[case] present: bool,
     #[case] deleted: bool,
 ) -> Result<()> {
-    let test = set(form).await?;
+    let test = set(calico_api).await?;
     if !present {
         for kind in [IPAM, FELIX] {
             test.calico(kind).delete("default", &Default::default()).await?;
@@ -66,14 +66,14 @@ async fn killed_after_any_write_of_the_way_in(
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_after_any_write_of_the_way_out(#[case] form: CalicoApi) -> Result<()> {
+async fn killed_after_any_write_of_the_way_out(#[case] calico_api: CalicoApi) -> Result<()> {
     let way = Way {
         from: Some("CalicoVXLAN"),
         to: None,
         deleted: true,
         least: 7,
     };
-    killed_after_any_write(set(form).await?, &way).await
+    killed_after_any_write(set(calico_api).await?, &way).await
 }
 
 /// From VXLAN to BGP: some fields change, others are restored on the way.
@@ -84,10 +84,10 @@ async fn killed_after_any_write_of_the_way_out(#[case] form: CalicoApi) -> Resul
 #[case::v3_then_deleted(CalicoApi::V3, true)]
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_after_any_write_of_a_change_of_network(
-    #[case] form: CalicoApi,
+    #[case] calico_api: CalicoApi,
     #[case] deleted: bool,
 ) -> Result<()> {
-    let test = set(form).await?;
+    let test = set(calico_api).await?;
     // One field that BGP does not set had a value, another had none.
     test.edit(FELIX, "default", json!({"vxlanVNI": 100}), "kubectl-edit")
         .await?;
@@ -100,9 +100,9 @@ async fn killed_after_any_write_of_a_change_of_network(
     killed_after_any_write(test, &way).await
 }
 
-async fn set(form: CalicoApi) -> Result<TestCluster> {
+async fn set(calico_api: CalicoApi) -> Result<TestCluster> {
     TestCluster::without_operator(ClusterOptions {
-        calico_api: form,
+        calico_api,
         ..ClusterOptions::default()
     })
     .await

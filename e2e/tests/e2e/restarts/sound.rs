@@ -5,8 +5,8 @@ use serde_json::Value;
 use wn_e2e::objects;
 use wn_e2e::test_cluster::TestCluster;
 
-/// What must hold at any moment: Felix does IPIP as long as a pool asks for it, and what differs from the
-/// beginning is written down.
+/// What must hold at any moment: Felix does IPIP as long as a pool needs it, and the original value of every changed field is
+/// stored.
 pub async fn sound(test: &TestCluster, before: &Value) -> Result<()> {
     let now = test.calico_specs().await?;
     let (pool, felix) = (
@@ -51,7 +51,7 @@ pub async fn sound(test: &TestCluster, before: &Value) -> Result<()> {
         .map_or(0, Vec::len);
     ensure!(
         &now == before || finalizers == 1,
-        "Calico is changed and no finalizer is there to give it back"
+        "Calico is changed, and there is no finalizer to restore it"
     );
     Ok(())
 }

@@ -28,14 +28,14 @@ fn writes_to_installation(test: &TestCluster, since: Timestamp) -> Result<Vec<St
 #[case::v1(CalicoApi::V1)]
 #[case::v3(CalicoApi::V3)]
 #[tokio::test(flavor = "multi_thread")]
-async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<()> {
-    let mut test = test_cluster(form, true).await?;
+async fn from_degraded_to_available_and_back(#[case] calico_api: CalicoApi) -> Result<()> {
+    let mut test = test_cluster(calico_api, true).await?;
     let _tigera = install_calico(&test).await?;
     // As a person who read Calico's documentation does it, and finds nothing happen.
     edit(&test, json!({"calicoNetwork": {"windowsDataplane": "HNS"}})).await?;
     tigera_until(&test, "calico", "services endpoint configmap").await?;
 
-    // All that is missing is said, and nothing of the Installation is written.
+    // Everything that is missing is reported, and nothing of the Installation is written.
     test.start_operator().await?;
     let began = Timestamp::now();
     let mut report = minimal("CalicoVXLAN");
@@ -98,7 +98,7 @@ async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<
     let writes = writes_to_installation(&test, began)?;
     ensure!(writes == ["patch default 200"], "{writes:?}");
 
-    // A person edits it back: repaired, and said.
+    // A person edits it back: it is repaired, with an Event.
     edit(&test, json!({"calicoNetwork": {"bgp": "Enabled"}})).await?;
     let event = test.event("DriftRepaired", "spec.calicoNetwork.bgp").await?;
     ensure!(event.contains(PERSON), "{event}");
@@ -112,7 +112,7 @@ async fn from_degraded_to_available_and_back(#[case] form: CalicoApi) -> Result<
     let before_deletion = installation(&test).await?;
     test.delete_and_wait().await?;
     let event = test.event("NotRestored", "spec.strictAffinity").await?;
-    ensure!(event.contains("its value before us was false"), "{event}");
+    ensure!(event.contains("its original value was false"), "{event}");
     let after = installation(&test).await?;
     ensure!(
         after == before_deletion,
@@ -151,7 +151,7 @@ async fn bgp_from_nothing() -> Result<()> {
     Ok(())
 }
 
-/// Without the right to, it is said which value of the chart gives it; ours runs on.
+/// Without the right, the message names the chart's value that grants it; the operator's agent runs on.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_allowed_is_said() -> Result<()> {
     let mut test = test_cluster(CalicoApi::V1, false).await?;
@@ -187,7 +187,7 @@ async fn what_is_not_allowed_is_said() -> Result<()> {
 }
 
 /// Windows switched on before Calico is there at all: without the ConfigMap that the chart value allows tigera/operator makes
-/// nothing, and the missing right is what is said first.
+/// nothing, and the missing right is reported first.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cold_start_without_the_right() -> Result<()> {
     let mut test = test_cluster(CalicoApi::V1, false).await?;
@@ -204,10 +204,10 @@ async fn a_cold_start_without_the_right() -> Result<()> {
         )
         .await?;
     }
-    let said = test.condition("CalicoConfigured", "False", "ReportOnly").await?;
+    let message = test.condition("CalicoConfigured", "False", "ReportOnly").await?;
     ensure!(
-        said.contains("there is no IPPool yet") && !said.contains("create one"),
-        "{said}"
+        message.contains("there is no IPPool yet") && !message.contains("create one"),
+        "{message}"
     );
     Ok(())
 }

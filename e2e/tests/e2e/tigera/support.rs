@@ -26,9 +26,9 @@ pub const THEIRS: &str = "calico-system";
 pub const PERSON: &str = "kubectl-edit";
 
 /// Calico's CRDs and tigera/operator's; no pool yet, because that is tigera/operator's to make.
-pub async fn test_cluster(form: CalicoApi, allowed: bool) -> Result<TestCluster> {
+pub async fn test_cluster(calico_api: CalicoApi, allowed: bool) -> Result<TestCluster> {
     let options = ClusterOptions {
-        calico_api: form,
+        calico_api,
         ..ClusterOptions::default()
     };
     let cluster = Cluster::start(options).await?;
@@ -38,10 +38,10 @@ pub async fn test_cluster(form: CalicoApi, allowed: bool) -> Result<TestCluster>
     cluster.install_neighbour(Neighbour::Installation).await?;
     cluster.install_neighbour(Neighbour::TigeraStatus).await?;
     let client = cluster.client();
-    let form = objects::calico_form(&client)
+    let calico_api = objects::calico_api(&client)
         .await?
         .unwrap_or(wn_api::calico::CalicoApi::V1);
-    let pools = objects::calico(&client, form, ConfigKind::IpPool);
+    let pools = objects::calico(&client, calico_api, ConfigKind::IpPool);
     pools.delete(POOL, &DeleteParams::default()).await?;
     let value = allowed.then_some(("tigeraOperator.enabled", "true"));
     Operator::install(&cluster, value.as_slice()).await?;
@@ -49,7 +49,7 @@ pub async fn test_cluster(form: CalicoApi, allowed: bool) -> Result<TestCluster>
         operator: None,
         simulator: Simulator::start(client.clone()),
         client,
-        form,
+        calico_api,
         cluster,
     };
     Ok(test)

@@ -44,7 +44,7 @@ async fn ours_theirs_ours() -> Result<()> {
         "CalicoConfigured",
         "False",
         "WaitingForPrecondition",
-        &["windowsDataplane waits until the last pod of our DaemonSet calico-node-windows is gone"],
+        &["windowsDataplane is set to HNS when the last pod of the operator's DaemonSet calico-node-windows is gone"],
     )
     .await?;
     test.quiet().await?;
@@ -96,7 +96,7 @@ async fn ours_theirs_ours() -> Result<()> {
     witness.swears()
 }
 
-/// Nobody can keep tigera/operator from what a person told it: ours goes as soon as it is seen.
+/// Nobody can stop tigera/operator from doing what a person configured: the operator's agent goes as soon as that is seen.
 #[tokio::test(flavor = "multi_thread")]
 async fn switched_by_hand() -> Result<()> {
     let (test, _tigera, _) = ours_runs().await?;

@@ -7,8 +7,8 @@ use wn_e2e::simulator::{Fault, NodeFault};
 use wn_e2e::test_cluster::{TestCluster, minimal};
 
 use super::support::{
-    Complaints, all_ready, condition, count, eventually, line, node, nodes_of, ready_crowd, said, spec,
-    summary, told_in_all,
+    Complaints, all_ready, condition, count, count_events, eventually, line, network_condition, node,
+    nodes_of, ready_crowd, spec, summary,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -63,7 +63,7 @@ async fn a_node_that_goes_takes_its_verdict_along() -> Result<()> {
     summary(&test, "1/3").await?;
     test.remove_node(&node(0)).await?;
     summary(&test, "1/2").await?;
-    // Somebody's mistake, or a name that is used anew: it is no Windows node any more.
+    // Somebody's mistake, or a name that is used again: it is no longer a Windows node.
     let words = format!("label node {} kubernetes.io/os=linux --overwrite", node(1));
     test.cluster
         .kubectl(&words.split(' ').collect::<Vec<_>>())
@@ -79,7 +79,7 @@ async fn a_node_that_goes_takes_its_verdict_along() -> Result<()> {
 async fn conditions(test: &TestCluster, nodes: usize) -> Result<Vec<Value>> {
     let mut found = Vec::new();
     for number in 0..nodes {
-        found.push(said(&test.node(&node(number)).await?).clone());
+        found.push(network_condition(&test.node(&node(number)).await?).clone());
     }
     Ok(found)
 }
@@ -88,7 +88,7 @@ async fn conditions(test: &TestCluster, nodes: usize) -> Result<Vec<Value>> {
 async fn a_restart_in_a_storm_ends_in_one_right_status() -> Result<()> {
     const NODES: usize = 12;
     let mut test = ready_crowd(NODES, spec("None")).await?;
-    // One that was broken before keeps its time and is not told again.
+    // One that was broken before keeps its time and gets no further Event.
     let long = test
         .simulator
         .break_node(&node(0), &NodeFault::BlockExhausted)
@@ -114,7 +114,7 @@ async fn a_restart_in_a_storm_ends_in_one_right_status() -> Result<()> {
         condition(&test, &node(number), "False", "AgentNotReady").await?;
     }
     test.quiet().await?;
-    let (stored, told) = (conditions(&test, NODES).await?, told_in_all(&test, NODES).await?);
+    let (stored, events) = (conditions(&test, NODES).await?, count_events(&test, NODES).await?);
     ensure!(
         stored[0]["lastTransitionTime"] == before["lastTransitionTime"],
         "{:#}",
@@ -130,7 +130,7 @@ async fn a_restart_in_a_storm_ends_in_one_right_status() -> Result<()> {
         conditions(&test, NODES).await? == stored,
         "conditions changed without a cause"
     );
-    ensure!(told_in_all(&test, NODES).await? == told, "told again");
+    ensure!(count_events(&test, NODES).await? == events, "reported again");
     ensure!(
         test.config().await?["status"] == status,
         "the status changed without a cause"
@@ -157,7 +157,7 @@ async fn nothing_of_ours_stays_on_nodes() -> Result<()> {
         let found = test.node(&node(number)).await?;
         left.holds(
             || format!("{NODE_CONDITION} is still on {}", node(number)),
-            said(&found).is_null(),
+            network_condition(&found).is_null(),
         );
     }
     ensure!(left.0.is_empty(), "{:?}", left.0);

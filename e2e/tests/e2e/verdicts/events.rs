@@ -8,8 +8,8 @@ use wn_e2e::simulator::{App, Fault, NodeFault, words};
 use wn_e2e::test_cluster::minimal;
 
 use super::support::{
-    Complaints, all_ready, condition, eventually, line, node, nodes_of, ready_crowd, said, summary, told,
-    told_times,
+    Complaints, all_ready, condition, eventually, expect_events, line, network_condition, node, node_events,
+    nodes_of, ready_crowd, summary,
 };
 
 /// Ten minutes less this: what is that old is forgotten so soon.
@@ -32,13 +32,13 @@ async fn a_failed_sandbox_is_forgotten_after_ten_minutes() -> Result<()> {
     condition(&test, "win-1", "True", "AsExpected").await?;
     all_ready(&test, 2).await?;
     test.ready().await?;
-    assert_eq!(told(&test, "win-0", "CNIStalled", "Warning").await?.0, 0);
+    assert_eq!(node_events(&test, "win-0", "CNIStalled", "Warning").await?.0, 0);
     Ok(())
 }
 
 /// One Event a reason and node, however often the kubelet tries; another reason is another Event.
 #[tokio::test(flavor = "multi_thread")]
-async fn tries_of_the_kubelet_are_told_once() -> Result<()> {
+async fn retries_of_the_kubelet_are_one_event() -> Result<()> {
     let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
     let mut tries = Vec::new();
     for _ in 0..4 {
@@ -52,7 +52,10 @@ async fn tries_of_the_kubelet_are_told_once() -> Result<()> {
     test.event("NodesChanged", "1 node: CNITokenInvalid (win-0)")
         .await?;
     test.quiet().await?;
-    assert_eq!(told(&test, "win-0", "CNITokenInvalid", "Warning").await?.0, 1);
+    assert_eq!(
+        node_events(&test, "win-0", "CNITokenInvalid", "Warning").await?.0,
+        1
+    );
 
     // A cause of higher rank takes its place, and the first one is listed beside it.
     let full = test
@@ -73,7 +76,10 @@ async fn tries_of_the_kubelet_are_told_once() -> Result<()> {
     })
     .await?;
     test.quiet().await?;
-    assert_eq!(told(&test, "win-0", "BlockExhausted", "Warning").await?.0, 1);
+    assert_eq!(
+        node_events(&test, "win-0", "BlockExhausted", "Warning").await?.0,
+        1
+    );
     full.run().await?;
     for one in tries {
         one.run().await?;
@@ -83,9 +89,9 @@ async fn tries_of_the_kubelet_are_told_once() -> Result<()> {
     Ok(())
 }
 
-/// Felix has 70 seconds: before, the node comes up; after, it fails, and that is told.
+/// Felix has 70 seconds: before, the node comes up; after, it fails, with an Event.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deadline_that_passes_is_told() -> Result<()> {
+async fn a_passed_deadline_is_an_event() -> Result<()> {
     const NEARLY: SignedDuration = SignedDuration::from_secs(50);
     let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
     test.simulator.age("win-1", NEARLY).await?;
@@ -106,15 +112,15 @@ async fn a_deadline_that_passes_is_told() -> Result<()> {
     state("Progressing").await?;
     let before = condition(&test, "win-1", "False", "AgentNotReady").await?;
     assert_eq!(
-        told(&test, "win-1", "AgentNotReady", "Warning").await?.0,
+        node_events(&test, "win-1", "AgentNotReady", "Warning").await?.0,
         0,
         "coming up is no event"
     );
     state("Failing").await?;
-    told_times(&test, "win-1", "AgentNotReady", "Warning", 1).await?;
+    expect_events(&test, "win-1", "AgentNotReady", "Warning", 1).await?;
     test.event("NodesChanged", "1 node: AgentNotReady (win-1)")
         .await?;
-    let after = said(&test.node("win-1").await?).clone();
+    let after = network_condition(&test.node("win-1").await?).clone();
     assert_eq!(
         before["lastTransitionTime"], after["lastTransitionTime"],
         "it was False all the time"
@@ -145,7 +151,7 @@ async fn a_loop_counts_until_it_is_old() -> Result<()> {
 
 /// The status is bounded and so are the Events: of a storm the config tells in one sentence.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_storm_is_told_in_one_sentence() -> Result<()> {
+async fn a_storm_is_one_event() -> Result<()> {
     const NODES: usize = 8;
     let test = ready_crowd(NODES, minimal("CalicoVXLAN")).await?;
     test.quiet().await?;
@@ -159,13 +165,13 @@ async fn a_storm_is_told_in_one_sentence() -> Result<()> {
     }
     summary(&test, &format!("0/{NODES}")).await?;
     test.quiet().await?;
-    let told_of = |events: Vec<String>| {
+    let node_events_in = |events: Vec<String>| {
         let of_blocks = events
             .into_iter()
             .filter(|e| e.starts_with("NodesChanged") && e.contains("BlockExhausted"));
         of_blocks.count()
     };
-    let times = told_of(test.events().await?);
+    let times = node_events_in(test.events().await?);
     assert!(times <= 2, "{times} Events of one storm");
     let message = test.condition("NodesReady", "False", "NodesNotReady").await?;
     assert!(

@@ -9,11 +9,13 @@ use wn_api::names::annotations::HNS_NETWORK;
 use wn_e2e::simulator::{Fault, NodeFault};
 use wn_e2e::test_cluster::{TestCluster, minimal};
 
-use super::support::{all_ready, condition, line, nodes_of, ready_crowd, said, taints, told, told_times};
+use super::support::{
+    all_ready, condition, expect_events, line, network_condition, node_events, nodes_of, ready_crowd, taints,
+};
 
 /// Our condition as it was, at an earlier time.
 async fn backdate(test: &TestCluster, name: &str, ago: SignedDuration) -> Result<()> {
-    let mut condition = said(&test.node(name).await?).clone();
+    let mut condition = network_condition(&test.node(name).await?).clone();
     let at = Timestamp::now() - ago;
     condition["lastTransitionTime"] = json!(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     assert_eq!(condition["type"], NODE_CONDITION);
@@ -24,8 +26,8 @@ async fn backdate(test: &TestCluster, name: &str, ago: SignedDuration) -> Result
     Ok(())
 }
 
-/// Ten minutes after a boot whose pods did not start again, patience ends. The boot is remembered by what was said
-/// of it on the Node, for nobody lives so long as a Node.
+/// Ten minutes after a boot, a node whose pods did not restart fails. The condition on the Node remembers the boot, because the
+/// operator may restart meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_boot_outlives_a_restart_of_the_operator() -> Result<()> {
     let mut test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
@@ -44,13 +46,13 @@ async fn a_boot_outlives_a_restart_of_the_operator() -> Result<()> {
         stored["message"].as_str().is_some_and(|m| m.contains("rebooted")),
         "{stored}"
     );
-    told_times(&test, "win-1", "NotRecovered", "Warning", 1).await?;
+    expect_events(&test, "win-1", "NotRecovered", "Warning", 1).await?;
     // And that is remembered, too.
     test.kill_operator();
     test.start_operator().await?;
     test.quiet().await?;
     condition(&test, "win-1", "False", "NotRecovered").await?;
-    told_times(&test, "win-1", "NotRecovered", "Warning", 1).await?;
+    expect_events(&test, "win-1", "NotRecovered", "Warning", 1).await?;
     repair.run().await?;
     condition(&test, "win-1", "True", "AsExpected").await?;
     all_ready(&test, 2).await
@@ -68,16 +70,16 @@ async fn a_vni_that_changes_strands_nodes_until_they_boot() -> Result<()> {
     let mut test = ready_crowd(2, spec(4096)).await?;
     test.apply(spec(5000)).await?;
     for name in ["win-0", "win-1"] {
-        let said = condition(&test, name, "False", "NodeRebuildRequired").await?;
-        assert!(said["lastHeartbeatTime"].is_string(), "{said}");
+        let condition = condition(&test, name, "False", "NodeRebuildRequired").await?;
+        assert!(condition["lastHeartbeatTime"].is_string(), "{condition}");
     }
     test.quiet().await?;
-    let (times, _) = told(&test, "win-0", "NodeRebuildRequired", "Warning").await?;
+    let (times, _) = node_events(&test, "win-0", "NodeRebuildRequired", "Warning").await?;
     test.kill_operator();
     test.start_operator().await?;
     test.quiet().await?;
     condition(&test, "win-0", "False", "NodeRebuildRequired").await?;
-    told_times(&test, "win-0", "NodeRebuildRequired", "Warning", times).await?;
+    expect_events(&test, "win-0", "NodeRebuildRequired", "Warning", times).await?;
 
     let reboot = test.simulator.break_node("win-1", &NodeFault::Reboot).await?;
     condition(&test, "win-1", "False", "RecoveringAfterReboot").await?;
@@ -85,7 +87,7 @@ async fn a_vni_that_changes_strands_nodes_until_they_boot() -> Result<()> {
     condition(&test, "win-1", "True", "AsExpected").await?;
     condition(&test, "win-0", "False", "NodeRebuildRequired").await?;
 
-    // Given back, it is the node that was made anew that does not fit.
+    // With the original VNI, the rebuilt node is the one that does not fit.
     test.apply(spec(4096)).await?;
     condition(&test, "win-0", "True", "AsExpected").await?;
     condition(&test, "win-1", "False", "NodeRebuildRequired").await?;
@@ -128,13 +130,15 @@ async fn a_boot_that_is_over_before_it_is_seen() -> Result<()> {
     let config = test.config().await?;
     assert_eq!(nodes_of(&config)["reasons"], Value::Null);
     assert_eq!(
-        told(&test, "win-1", "RecoveringAfterReboot", "Warning").await?.0,
+        node_events(&test, "win-1", "RecoveringAfterReboot", "Warning")
+            .await?
+            .0,
         0
     );
     Ok(())
 }
 
-/// Our condition is ours: what somebody else writes there is put right.
+/// Our condition is ours: what somebody else writes there is replaced.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_condition_that_was_tampered_with() -> Result<()> {
     let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
@@ -161,7 +165,7 @@ async fn a_condition_that_was_tampered_with() -> Result<()> {
 
 /// `mode: Observe` writes nothing, and leaves nothing that may be wrong by and by.
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_marked_by_an_observer() -> Result<()> {
+async fn no_node_is_changed_in_mode_observe() -> Result<()> {
     let observe =
         json!({"network": {"type": "CalicoVXLAN"}, "mode": "Observe", "readiness": {"taint": "Continuous"}});
     let test = ready_crowd(2, minimal("CalicoVXLAN")).await?;
@@ -179,7 +183,7 @@ async fn nobody_is_marked_by_an_observer() -> Result<()> {
     test.quiet().await?;
     for name in ["win-0", "win-1"] {
         let node = test.node(name).await?;
-        assert!(said(&node).is_null(), "{node:#}");
+        assert!(network_condition(&node).is_null(), "{node:#}");
         assert_eq!(taints(&node), Vec::<String>::new());
     }
     Ok(())

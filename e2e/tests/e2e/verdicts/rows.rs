@@ -1,4 +1,4 @@
-//! Every reason of the table, made to happen on one node of many: told everywhere, and forgotten when repaired.
+//! Every reason of the table, made to happen on one node of many: reported everywhere, and gone when repaired.
 
 use anyhow::{Context as _, Result};
 use jiff::SignedDuration;
@@ -9,7 +9,8 @@ use wn_e2e::simulator::NodeFault;
 use wn_e2e::test_cluster::{TestCluster, condition as of_config, minimal};
 
 use super::support::{
-    Complaints, all_ready, count, eventually, line, metric, node, nodes_of, ready_crowd, said, told,
+    Complaints, all_ready, count, eventually, line, metric, network_condition, node, node_events, nodes_of,
+    ready_crowd,
 };
 use super::table::{ELSEWHERE, Expect, Row, rows};
 
@@ -68,15 +69,15 @@ async fn each_on_one_node_of_twenty() -> Result<()> {
 
 /// Makes a row happen on a node and repairs it, with everything else ready before and after.
 async fn happens(test: &TestCluster, name: &str, row: &Row, nodes: usize) -> Result<()> {
-    let (ready_before, _) = told(test, name, "WindowsNetworkReady", "Normal").await?;
+    let (ready_before, _) = node_events(test, name, "WindowsNetworkReady", "Normal").await?;
     let repair = test.simulator.break_node(name, &row.1).await?;
-    let there = eventually("is told", || look(test, name, row, nodes)).await;
+    let there = eventually("is reported", || look(test, name, row, nodes)).await;
     repair.run().await.context("repairing")?;
     let back = eventually("is repaired", || repaired(test, name, row, nodes, ready_before)).await;
     there.and(back)
 }
 
-/// What is wrong with the ways the row is told.
+/// What is wrong with the places that report the row.
 async fn look(test: &TestCluster, name: &str, row: &Row, nodes: usize) -> Result<Vec<String>> {
     let (reason, _, expect, word) = row;
     let mut wrong = Complaints::default();
@@ -106,19 +107,19 @@ async fn look(test: &TestCluster, name: &str, row: &Row, nodes: usize) -> Result
     }
     let line = line(&config, name);
     wrong.equal("ready", &line["ready"], works);
-    let said = said(&test.node(name).await?).clone();
+    let condition = network_condition(&test.node(name).await?).clone();
     if *expect == Advice {
         advised(&mut wrong, line, row);
-        wrong.equal("condition", &said["status"], "True");
-        wrong.equal("condition", &said["reason"], "AsExpected");
+        wrong.equal("condition", &condition["status"], "True");
+        wrong.equal("condition", &condition["reason"], "AsExpected");
     } else {
         condemned(&mut wrong, line, row);
         wrong.equal(
             "condition",
-            &said["status"],
+            &condition["status"],
             if works { "Unknown" } else { "False" },
         );
-        wrong.equal("condition", &said["reason"], reason.as_str());
+        wrong.equal("condition", &condition["reason"], reason.as_str());
         // The condition has no state to say so with.
         let under_way = if line["state"] == "Progressing" {
             "within its usual time: "
@@ -126,8 +127,8 @@ async fn look(test: &TestCluster, name: &str, row: &Row, nodes: usize) -> Result
             ""
         };
         let message = format!("{under_way}{}", text(line, "/message"));
-        wrong.equal("condition's message", &said["message"], message);
-        let (times, note) = told(test, name, reason.as_str(), "Warning").await?;
+        wrong.equal("condition's message", &condition["message"], message);
+        let (times, note) = node_events(test, name, reason.as_str(), "Warning").await?;
         // Coming up is no event.
         if matches!(expect, Failing | Unknown) {
             wrong.holds(|| format!("{times} Events {reason} on the Node"), times > 0);
@@ -188,10 +189,10 @@ async fn repaired(
         let condition = of_config(&config, type_).unwrap_or(&Value::Null);
         wrong.equal(type_, &condition["status"], "True");
     }
-    let said = said(&test.node(name).await?).clone();
-    wrong.equal("condition", &said["status"], "True");
-    wrong.equal("condition", &said["reason"], "AsExpected");
-    let (times, _) = told(test, name, "WindowsNetworkReady", "Normal").await?;
+    let condition = network_condition(&test.node(name).await?).clone();
+    wrong.equal("condition", &condition["status"], "True");
+    wrong.equal("condition", &condition["reason"], "AsExpected");
+    let (times, _) = node_events(test, name, "WindowsNetworkReady", "Normal").await?;
     let news = *expect != Advice;
     wrong.holds(
         || format!("{times} Events WindowsNetworkReady"),

@@ -1,4 +1,4 @@
-//! What several tests here need: a crowd of nodes, and all the places a verdict is told in.
+//! What several tests here need: many nodes, and all the places that report a verdict.
 
 use std::time::{Duration, Instant};
 
@@ -113,7 +113,7 @@ pub fn count<'a>(config: &'a Value, reason: &str) -> &'a Value {
 }
 
 /// Our condition on a Node.
-pub fn said(node: &Value) -> &Value {
+pub fn network_condition(node: &Value) -> &Value {
     let conditions = node.pointer("/status/conditions").and_then(Value::as_array);
     let found = conditions
         .into_iter()
@@ -129,8 +129,8 @@ pub fn taints(node: &Value) -> Vec<String> {
     keys.collect()
 }
 
-/// How often the operator told of a reason on a Node, repetitions included, and the newest note.
-pub async fn told(test: &TestCluster, node: &str, reason: &str, type_: &str) -> Result<(i64, String)> {
+/// How often the operator published an Event of a reason on a Node, repetitions included, and the newest note.
+pub async fn node_events(test: &TestCluster, node: &str, reason: &str, type_: &str) -> Result<(i64, String)> {
     let mut events = test.events_on("Node", node).await?;
     events.retain(|e| e["reason"] == reason && e["type"] == type_);
     let times = |e: &Value| e.pointer("/series/count").and_then(Value::as_i64).unwrap_or(1);
@@ -139,8 +139,8 @@ pub async fn told(test: &TestCluster, node: &str, reason: &str, type_: &str) -> 
     Ok((events.iter().map(times).sum(), note.unwrap_or_default()))
 }
 
-/// Waits until the operator has told so often of a reason on a Node.
-pub async fn told_times(
+/// Waits until the operator has published that many Events of a reason on a Node.
+pub async fn expect_events(
     test: &TestCluster,
     node: &str,
     reason: &str,
@@ -148,7 +148,7 @@ pub async fn told_times(
     wanted: i64,
 ) -> Result<()> {
     eventually(&format!("Events {reason} on {node}"), async || {
-        let (times, note) = told(test, node, reason, type_).await?;
+        let (times, note) = node_events(test, node, reason, type_).await?;
         let mut wrong = Complaints::default();
         wrong.holds(|| format!("{times}, not {wanted}; {note}"), times == wanted);
         Ok(wrong.0)
@@ -157,7 +157,7 @@ pub async fn told_times(
 }
 
 /// Every Event of the operator, repetitions counted, on the Nodes and on the config.
-pub async fn told_in_all(test: &TestCluster, nodes: usize) -> Result<usize> {
+pub async fn count_events(test: &TestCluster, nodes: usize) -> Result<usize> {
     let mut sum = 0;
     let mut places = vec![("WindowsNodeConfig", "default".to_owned())];
     places.extend((0..nodes).map(|number| ("Node", node(number))));
@@ -206,8 +206,8 @@ pub async fn all_ready(test: &TestCluster, nodes: usize) -> Result<()> {
 pub async fn condition(test: &TestCluster, node: &str, status: &str, reason: &str) -> Result<Value> {
     let what = format!("condition of {node}: {status} {reason}");
     test.until(&what, async || {
-        let said = said(&test.node(node).await?).clone();
-        Ok((said["status"] == status && said["reason"] == reason).then_some(said))
+        let condition = network_condition(&test.node(node).await?).clone();
+        Ok((condition["status"] == status && condition["reason"] == reason).then_some(condition))
     })
     .await
 }

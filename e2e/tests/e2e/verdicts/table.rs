@@ -303,7 +303,7 @@ fn sandboxes() -> Vec<Row> {
         (Reason::APIServerEndpointMissing, words::KUBECONFIG),
         (Reason::SandboxCreationFailed, words::POLICY),
     ];
-    let row = |(reason, said)| (reason, NodeFault::Sandbox(said), Failing, "default/web-0");
+    let row = |(reason, words)| (reason, NodeFault::Sandbox(words), Failing, "default/web-0");
     rows.map(row).into()
 }
 
@@ -318,7 +318,7 @@ pub const ELSEWHERE: &[(Reason, &str)] = &[
     // Of somebody else's kube-proxy; ours has the version of the kubelets.
     (
         Reason::KubeProxyVersionSkew,
-        "standing::a_foreign_kube_proxy_is_judged_by_its_daemon_set",
+        "ownership::a_foreign_kube_proxy_is_judged_by_its_daemon_set",
     ),
     (
         Reason::NotRecovered,

@@ -1,4 +1,4 @@
-//! The readiness taint: set and taken off as the spec says, and no other taint ever touched.
+//! The readiness taint: set and removed as the spec says; no other taint is touched.
 
 use anyhow::{Result, ensure};
 use serde_json::json;
@@ -39,7 +39,7 @@ async fn none_is_set_unless_asked_for() -> Result<()> {
     condition(&test, &node(1), "False", "BlockExhausted").await?;
     ensure!(taints(&test.node(&node(1)).await?).is_empty(), "not asked for");
 
-    // Asked for later, and taken off when it is asked for no more.
+    // Enabled later, and removed when it is disabled.
     test.apply(spec("Continuous")).await?;
     tainted(&test, &node(1), true).await?;
     tainted(&test, &node(0), false).await?;
@@ -141,7 +141,7 @@ async fn taints_written_at_the_same_time_all_stay() -> Result<()> {
         let key = format!("{OTHERS}-{round}");
         let words = format!("taint node {name} {key}=x:NoSchedule");
         let words: Vec<_> = words.split(' ').collect();
-        // Set and taken off in turn, while `kubectl` reads, changes and writes the same list.
+        // Set and removed in turn, while `kubectl` reads, changes and writes the same list.
         let breaks = test.simulator.break_node(&name, &NodeFault::BlockExhausted);
         let (repair, other) = tokio::join!(breaks, test.cluster.kubectl(&words));
         other?;

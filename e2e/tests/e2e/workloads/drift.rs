@@ -125,10 +125,10 @@ async fn what_is_deleted_is_made_again() -> Result<()> {
         api.delete(name, &DeleteParams::background()).await?;
         test.until(&format!("{name} is there again"), async || {
             let now = get(api, name).await?;
-            let anew = now
+            let replaced = now
                 .pointer("/metadata/uid")
                 .is_some_and(|u| Some(u) != before.pointer("/metadata/uid"));
-            Ok(anew.then_some(()))
+            Ok(replaced.then_some(()))
         })
         .await?;
         assert_eq!(content(&get(api, name).await?), content(&before), "{name}");

@@ -86,8 +86,8 @@ async fn kstatus_follows_the_object() -> Result<()> {
     test.apply(minimal("CalicoVXLAN")).await?;
     let is = async |test: &TestCluster, expected: &str| {
         test.until(&format!("kstatus says {expected}"), async || {
-            let said = test.cluster.kstatus(&test.config().await?).await?;
-            Ok((said == expected).then_some(()))
+            let status = test.cluster.kstatus(&test.config().await?).await?;
+            Ok((status == expected).then_some(()))
         })
         .await
     };

@@ -3,7 +3,7 @@
 mod drift;
 mod kubectl;
 mod nodes;
+mod ownership;
 mod rollout;
-mod standing;
 mod support;
 mod versions;

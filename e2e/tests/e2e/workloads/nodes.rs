@@ -30,7 +30,7 @@ async fn a_fault_is_named_and_forgotten_when_it_is_gone() -> Result<()> {
     test.apply(minimal("CalicoVXLAN")).await?;
 
     let why = node_reason(&test, "windows-1", "AgentImagePullFailed").await?;
-    test.until("the kubelet's words are told", async || {
+    test.until("the kubelet's message is reported", async || {
         let node = node_status(&test, "windows-1").await?;
         Ok(node["message"]
             .as_str()

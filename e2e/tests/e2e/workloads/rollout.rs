@@ -91,7 +91,7 @@ async fn vxlan_runs_on_every_windows_node() -> Result<()> {
     Ok(())
 }
 
-/// In the native form of Calico's API, which the agent is told too.
+/// With Calico's native API, which is also set in the agent's environment.
 #[tokio::test(flavor = "multi_thread")]
 async fn bgp_runs_confd_and_needs_no_source_vip() -> Result<()> {
     let options = ClusterOptions {

@@ -10,40 +10,50 @@ use crate::calico::ConfigKind;
 /// Whether a setting is repaired or only reported.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Policy {
+    /// Set the value and repair drift.
     #[default]
     Enforce,
+    /// Change nothing and report what differs.
     Report,
 }
 
 /// What to do with a pool that already serves workloads.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum WhenInUse {
+    /// Change nothing while the pool is in use.
     #[default]
     Hold,
+    /// Change it although pods lose traffic.
     Migrate,
 }
 
 /// What to do with `strictAffinity` where nodes would be left without addresses.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum WhenPoolsTooSmall {
+    /// Leave `strictAffinity` as it is.
     #[default]
     Hold,
+    /// Set it nevertheless.
     Proceed,
 }
 
 /// What to do with a field another manager applied.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Conflicts {
+    /// Leave the field and report `FieldConflict`.
     #[default]
     Report,
+    /// Take the field from the other manager.
     Force,
 }
 
 /// What to do about original values that are not known.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum UnknownOriginals {
+    /// Report them in condition `OriginalsKnown` and in Events.
     #[default]
     Report,
+    /// Report nothing: the fields keep their values on deletion.
     Accept,
 }
 
@@ -51,8 +61,8 @@ pub enum UnknownOriginals {
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Originals {
-    /// Fields that had the operator's value before this `WindowsNodeConfig` existed (it was restored from a backup without
-    /// its status, or created again after a deletion with `Retain`). They are not restored on delete. `Report` says so in
+    /// Fields that had the operator's value before this `WindowsNodeConfig` existed (it was restored from a backup without its
+    /// status, or created again after a deletion with `Retain`). They are not restored on delete. `Report` reports them in
     /// condition `OriginalsKnown` and in Events, `Accept` does not. Default: Report.
     #[serde(default)]
     pub unknown: UnknownOriginals,
@@ -90,13 +100,14 @@ impl Policy {
 /// What holds Calico's configuration.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
 pub enum DatastoreType {
-    /// The Kubernetes API (KDD), in whichever form it is served.
+    /// The Kubernetes API (KDD), in whichever API is served.
     #[default]
     Kubernetes,
     /// An etcd cluster (`etcdv3`).
     Etcd,
 }
 
+/// Where Calico stores its configuration.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[x_kube(validation = ("self.type != 'Etcd' || has(self.etcd)", "spec.calico.datastore.etcd is required when type is Etcd: give endpoints and secretRef"))]
@@ -139,7 +150,7 @@ pub struct EtcdSecret {
     /// Name of the Secret.
     #[schemars(length(min = 1, max = 253))]
     pub name: String,
-    /// Key of the authority's certificate (PEM). Default: `etcd-ca`.
+    /// Key of the CA certificate (PEM). Default: `etcd-ca`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     pub ca: Option<String>,
@@ -153,17 +164,18 @@ pub struct EtcdSecret {
     pub key: Option<String>,
 }
 
+/// What the operator may change in Calico's configuration.
 #[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Calico {
-    /// `strictAffinity` of Calico's IPAM configuration, which Windows nodes need true: `Enforce` sets
-    /// it and repairs drift, `Report` only says so in `CalicoConfigured`. Linux nodes can then no longer
-    /// borrow addresses of another node's block. Default: Enforce.
+    /// `strictAffinity` of Calico's IPAM configuration, which Windows nodes need true: `Enforce` sets it and repairs drift,
+    /// `Report` only reports it in `CalicoConfigured`. Linux nodes can then no longer borrow addresses of another node's block.
+    /// Default: Enforce.
     #[serde(default)]
     pub strict_affinity: Policy,
 
-    /// For `strictAffinity` while pools have fewer free blocks than there are nodes without one: `Hold` does not set it and says so,
-    /// because these nodes could no longer borrow addresses; `Proceed` sets it. Default: Hold.
+    /// For `strictAffinity` while pools have fewer free blocks than there are nodes without one: `Hold` does not set it and
+    /// reports it, because these nodes could no longer borrow addresses; `Proceed` sets it. Default: Hold.
     #[serde(default)]
     pub when_pools_too_small: WhenPoolsTooSmall,
 
@@ -179,14 +191,14 @@ pub struct Calico {
     #[serde(default)]
     pub datastore: Datastore,
 
-    /// `Installation` `default` of tigera/operator where Windows nodes need it changed (`windowsDataplane`, encapsulation
-    /// of pools, `bgp`, `serviceCIDRs`): `Report` says what to change, `Enforce` changes it and gives it back on delete.
+    /// `Installation` `default` of tigera/operator where Windows nodes need it changed (`windowsDataplane`, encapsulation of
+    /// pools, `bgp`, `serviceCIDRs`): `Report` lists what to change, `Enforce` changes it and restores it on deletion.
     /// Default: Report.
     #[serde(default = "Policy::report")]
     pub installation: Policy,
 
-    /// A field that another manager applied (Argo CD, Flux, Helm, tigera/operator) with another value:
-    /// `Report` leaves it and says `FieldConflict`, `Force` takes it. Default: Report.
+    /// A field that another manager applied (Argo CD, Flux, Helm, tigera/operator) with another value: `Report` leaves it and
+    /// reports `FieldConflict`, `Force` overwrites it. Default: Report.
     #[serde(default)]
     pub conflicts: Conflicts,
 
@@ -210,22 +222,23 @@ impl Default for Calico {
     }
 }
 
+/// Encapsulation of IP pools and of Felix, or of flannel.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Encapsulation {
-    /// `Enforce` sets `ipipMode` and `vxlanMode` of every enabled IPv4 pool that can serve a Windows node
-    /// and the matching Felix fields, or for `FlannelVXLAN` VNI and port of flannel; `Report` only says what differs.
-    /// Default: Enforce.
+    /// `Enforce` sets `ipipMode` and `vxlanMode` of every enabled IPv4 pool that can serve a Windows node and the matching Felix
+    /// fields, or for `FlannelVXLAN` VNI and port of flannel; `Report` only reports differences. Default: Enforce.
     #[serde(default)]
     pub policy: Policy,
 
     /// For pools that already hold addresses of pods, for VNI and port of Felix while such a pool is an overlay, and for
-    /// flannel's configuration while there are Linux nodes: `Hold` changes nothing and says so, because the change interrupts
-    /// their traffic, and gives nothing of it back on delete; `Migrate` changes them. Default: Hold.
+    /// flannel's configuration while there are Linux nodes: `Hold` changes nothing and reports it, because the change interrupts
+    /// their traffic, and restores none of it on deletion; `Migrate` changes them. Default: Hold.
     #[serde(default)]
     pub when_in_use: WhenInUse,
 }
 
+/// VXLAN settings of Felix.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Vxlan {

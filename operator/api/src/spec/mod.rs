@@ -28,23 +28,27 @@ use crate::component::Component;
 /// Whether the operator writes to the cluster.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, schemars::JsonSchema, PartialEq, Serialize)]
 pub enum Mode {
+    /// Write what Windows nodes need.
     #[default]
     Manage,
+    /// Write only the status of this object and Events.
     Observe,
 }
 
 /// What deleting the `WindowsNodeConfig` does to Calico.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, schemars::JsonSchema, PartialEq, Serialize)]
 pub enum DeletionPolicy {
+    /// Restore the original values of Calico's fields.
     #[default]
     Restore,
+    /// Leave Calico's fields as they are.
     Retain,
 }
 
 /// What the Windows nodes of this cluster need, and who may change what for it.
 ///
-/// The smallest useful object is `spec: {network: {type: CalicoVXLAN}}`: everything else is
-/// discovered or has a default, and `status.inputs` says what was found and where.
+/// The smallest useful object is `spec: {network: {type: CalicoVXLAN}}`: everything else is discovered or has a default, and
+/// `status.inputs` shows what was found and where.
 #[derive(Clone, CustomResource, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[kube(
     group = "windowsnode.dev",
@@ -72,15 +76,15 @@ pub enum DeletionPolicy {
 )]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WindowsNodeConfigSpec {
-    /// `Manage` changes the cluster to what Windows nodes need. `Observe` writes nothing but this
-    /// object's status and Events, and says there what it would write. Default: Manage.
+    /// `Manage` changes the cluster to what Windows nodes need. `Observe` writes nothing but this object's status and Events, and
+    /// reports there what it would write. Default: Manage.
     #[serde(default)]
     pub mode: Mode,
 
     /// How pods on Windows nodes are networked. The only required field.
     pub network: Network,
 
-    /// What the cluster runs on, when what was found is not right.
+    /// The platform, if the detected one is wrong.
     #[serde(default)]
     pub platform: PlatformSettings,
 
@@ -101,8 +105,8 @@ pub struct WindowsNodeConfigSpec {
     #[serde(default)]
     pub kube_proxy: KubeProxy,
 
-    /// Registry (host, or host and path) that replaces the registry of every image, for air-gapped
-    /// clusters. An image's own `registry` wins over it. Default: each image's upstream registry.
+    /// Registry (host, or host and path) that replaces the registry of every image, for air-gapped clusters. An image's own
+    /// `registry` takes precedence. Default: each image's upstream registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 253),
@@ -118,8 +122,8 @@ pub struct WindowsNodeConfigSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StatusSettings>,
 
-    /// What deleting this object does: `Restore` puts Calico's fields back to the values in
-    /// `status.calico.originals`, `Retain` leaves them. Our DaemonSets go in both cases. Default: Restore.
+    /// What deleting this object does: `Restore` restores the values of Calico's fields in `status.calico.originals`, `Retain`
+    /// leaves the fields as they are. The operator's DaemonSets are deleted in both cases. Default: Restore.
     #[serde(default)]
     pub deletion_policy: DeletionPolicy,
 }
@@ -127,9 +131,13 @@ pub struct WindowsNodeConfigSpec {
 /// The settings that every component has.
 #[derive(Clone, Copy, Debug)]
 pub struct ComponentSpec<'a> {
+    /// Who runs the component.
     pub management: Management,
+    /// Image of its containers.
     pub image: &'a Image,
+    /// Compute resources of each container; `None` for the operator's default.
     pub resources: Option<&'a Resources>,
+    /// Tolerations of its pods; empty for one that tolerates every taint.
     pub tolerations: &'a [Toleration],
 }
 
@@ -145,6 +153,7 @@ macro_rules! component_spec {
 }
 
 impl WindowsNodeConfigSpec {
+    /// The settings of a component.
     pub fn component(&self, component: Component) -> ComponentSpec<'_> {
         match component {
             Component::NetworkAgent => component_spec!(self.network_agent),

@@ -1,4 +1,4 @@
-//! `spec.network`: the network type and what Windows nodes must be told about the cluster.
+//! `spec.network`: the network type and the addresses that Windows nodes use.
 
 use kube::KubeSchema;
 use schemars::JsonSchema;
@@ -35,6 +35,7 @@ impl NetworkType {
         Self::CloudProvider,
     ];
 
+    /// The value of `spec.network.type`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::CalicoVxlan => "CalicoVXLAN",
@@ -50,12 +51,15 @@ impl NetworkType {
 /// Where Calico's CNI plugin takes pod addresses from.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Ipam {
+    /// Blocks of Calico's IP pools.
     #[default]
     #[serde(rename = "CalicoIPAM")]
     CalicoIpam,
+    /// The Node's `spec.podCIDR`.
     HostLocal,
 }
 
+/// The network type and the addresses that Windows nodes use.
 #[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Network {
@@ -64,8 +68,8 @@ pub struct Network {
     #[serde(rename = "type")]
     pub type_: NetworkType,
 
-    /// Where pod addresses come from, for `CalicoBGP` only: `CalicoIPAM` takes blocks of Calico's pools, `HostLocal`
-    /// takes addresses of the Node's `spec.podCIDR`. Must be what Linux nodes do. Default: CalicoIPAM.
+    /// Where pod addresses come from, for `CalicoBGP` only: `CalicoIPAM` takes blocks of Calico's pools, `HostLocal` takes
+    /// addresses of the Node's `spec.podCIDR`. Must be the same as on Linux nodes. Default: CalicoIPAM.
     #[serde(default)]
     pub ipam: Ipam,
 
@@ -85,6 +89,7 @@ pub struct Network {
     pub cluster_dns: Option<ClusterDns>,
 }
 
+/// Address of the API server.
 #[derive(Clone, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiServer {
@@ -103,6 +108,7 @@ fn default_port() -> i32 {
     6443
 }
 
+/// DNS settings of Windows pods.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClusterDns {

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::workload::{Image, Management, Resources, SecretReference, Toleration, UpdateStrategy};
 
+/// The DaemonSet that networks Windows nodes without Calico.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NetworkAgent {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What a cluster runs on, as far as it matters to Windows networking.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum Platform {
+    /// Machines of no cloud, or none that is known.
     OnPremises,
     /// Self-managed on EC2.
     #[serde(rename = "AWS")]
@@ -16,21 +17,28 @@ pub enum Platform {
     Gce,
     /// Self-managed on Azure's virtual machines.
     Azure,
+    /// Self-managed on Droplets.
     DigitalOcean,
     /// With the Windows Machine Config Operator.
     OpenShift,
+    /// Rancher's RKE2.
     #[serde(rename = "RKE2")]
     Rke2,
+    /// Azure Kubernetes Service.
     #[serde(rename = "AKS")]
     Aks,
+    /// Amazon Elastic Kubernetes Service.
     #[serde(rename = "EKS")]
     Eks,
+    /// Google Kubernetes Engine.
     #[serde(rename = "GKE")]
     Gke,
     /// IBM Cloud Kubernetes Service.
     #[serde(rename = "IKS")]
     Iks,
+    /// Self-managed on OpenStack.
     OpenStack,
+    /// K3s, which has no Windows agent.
     #[serde(rename = "K3s")]
     K3s,
 }
@@ -54,15 +62,16 @@ impl Platform {
     ];
 }
 
+/// The platform, and whether to go on where it is unsupported.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PlatformSettings {
-    /// The platform instead of the one found, which `status.platform` shows. Default: found by what platforms leave on
-    /// their Nodes.
+    /// The platform, instead of the detected one that `status.platform` shows. Default: detected by labels, kubelet versions and
+    /// provider IDs of Nodes.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "type")]
     pub type_: Option<Platform>,
 
-    /// Go on although Calico for Windows does not support the platform: the refusal becomes an advisory. Default: false.
+    /// Continue although Calico for Windows does not support the platform: the refusal becomes an advisory. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub accept_unsupported: bool,
 }

@@ -10,62 +10,88 @@ use serde::{Deserialize, Serialize};
 /// Who runs a DaemonSet.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Management {
+    /// Run it unless somebody else does.
     #[default]
     Auto,
+    /// Run it whoever else does.
     Managed,
+    /// Never run it.
     External,
 }
 
 /// Direct server return in kube-proxy.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Dsr {
+    /// On each node whose build of Windows supports it.
     #[default]
     Auto,
+    /// On every node.
     Enabled,
+    /// On no node.
     Disabled,
 }
 
+/// When the kubelet pulls the image. Default: IfNotPresent.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum PullPolicy {
+    /// Ask the registry whenever a container starts.
     Always,
+    /// Pull an image that the node does not have.
     IfNotPresent,
+    /// Never pull.
     Never,
 }
 
+/// Log level of the agent and of the CNI plugin. Default: for Felix that of FelixConfiguration, for the others Info.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum LogLevel {
+    /// For developers of Calico.
     Debug,
+    /// The default of Calico's programs.
     #[default]
     Info,
+    /// Warnings and errors.
     Warning,
+    /// Errors only.
     Error,
 }
 
+/// How a DaemonSet replaces its pods.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum UpdateStrategyType {
+    /// Node by node.
     #[default]
     RollingUpdate,
+    /// When somebody deletes a pod.
     OnDelete,
 }
 
+/// `Exists` or `Equal`. Default: Equal.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum TolerationOperator {
+    /// The key is the same.
     Exists,
+    /// Key and value are the same.
     Equal,
 }
 
+/// Taint effect. Default: every effect.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum TolerationEffect {
+    /// Pods are not scheduled.
     NoSchedule,
+    /// Pods are scheduled elsewhere if possible.
     PreferNoSchedule,
+    /// Pods are not scheduled, and running ones are evicted.
     NoExecute,
 }
 
+/// An image by registry, repository, and tag or digest.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[x_kube(validation = ("!(has(self.tag) && has(self.digest))", "set tag or digest, not both"))]
 pub struct Image {
-    /// Registry of the image, e.g. `quay.io`. Wins over `spec.imageRegistry`. Default: upstream's.
+    /// Registry of the image, e.g. `quay.io`. Takes precedence over `spec.imageRegistry`. Default: upstream's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(
         length(min = 1, max = 253),
@@ -103,6 +129,7 @@ pub struct SecretReference {
     pub name: String,
 }
 
+/// Compute resources of each container.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resources {
@@ -117,6 +144,7 @@ pub struct Resources {
     pub limits: BTreeMap<String, String>,
 }
 
+/// How a DaemonSet is rolled out.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UpdateStrategy {
@@ -173,11 +201,12 @@ pub struct Variable {
     pub value: String,
 }
 
+/// The DaemonSet of Calico's node agent.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeAgent {
-    /// Who runs the agent. `Auto` runs it unless someone else does, `Managed` runs it in any case but that of
-    /// tigera/operator running its own (`AgentsOverlap`), `External` never runs it. Two agents on one node delete each other's HNS networks. Default: Auto.
+    /// Who runs the agent. `Auto` runs it unless someone else does, `Managed` runs it unless tigera/operator runs its own
+    /// (`AgentsOverlap`), `External` never runs it. Two agents on one node delete each other's HNS networks. Default: Auto.
     #[serde(default)]
     pub management: Management,
 
@@ -204,12 +233,12 @@ pub struct NodeAgent {
     #[schemars(length(max = 32))]
     pub tolerations: Vec<Toleration>,
 
-    /// Log level of the agent and of the CNI plugin. Default: for Felix what FelixConfiguration says, for the others Info.
+    /// Log level of the agent and of the CNI plugin. Default: for Felix that of FelixConfiguration, for the others Info.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LogLevel>,
 
     /// Further environment variables of the containers `node`, `felix` and `confd`, e.g. `IP_AUTODETECTION_METHOD` for nodes in
-    /// several networks; those the operator sets itself are refused. They win over FelixConfiguration.
+    /// several networks; those the operator sets itself are refused. They take precedence over FelixConfiguration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub env: Vec<Variable>,
@@ -237,16 +266,16 @@ pub struct NodeAgent {
     #[schemars(length(min = 5, max = 5), regex(pattern = "^[0-9A-Fa-f]{2}-[0-9A-Fa-f]{2}$"))]
     pub vxlan_mac_prefix: Option<String>,
 
-    /// One HNS network and one block of addresses a node, the CNI plugin's `windows_use_single_network`. `false` lets a node have
-    /// several blocks, for more pods than one has addresses, but kube-proxy knows one network only: pods of the others have no
-    /// Services. Changed once there are pods on a node, HNS endpoints are left behind: set it before. For `CalicoVXLAN`
-    /// and `CalicoBGP` only. Default: true.
+    /// One HNS network and one block of addresses for each node (`windows_use_single_network` of the CNI plugin). `false` allows
+    /// several blocks on a node, for more pods than one block has addresses, but kube-proxy serves one network only: pods of the
+    /// others have no Services. Set it before there are pods on a node, because a later change leaves HNS endpoints behind. For
+    /// `CalicoVXLAN` and `CalicoBGP` only. Default: true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub use_single_network: Option<bool>,
 
-    /// NAT for traffic to the node and its subnet, the CNI plugin's `windows_disable_host_subnet_nat_exclusion`. Set it to `true` where
-    /// pods must reach machines in the node's subnet that have no route back to pods. Nodes see the node's address instead of
-    /// the pod's then. Holds for pods made afterwards. For `CalicoVXLAN` and `CalicoBGP` only. Default: false.
+    /// NAT for traffic to the node and its subnet (`windows_disable_host_subnet_nat_exclusion` of the CNI plugin). Set it to
+    /// `true` if pods must reach machines in the node's subnet that have no route to pods. Other nodes then see the node's
+    /// address instead of the pod's. Applies to pods created afterwards. For `CalicoVXLAN` and `CalicoBGP` only. Default: false.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
@@ -255,6 +284,7 @@ pub struct NodeAgent {
     pub disable_host_subnet_nat_exclusion: Option<bool>,
 }
 
+/// The DaemonSet of kube-proxy.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KubeProxy {
@@ -291,8 +321,8 @@ pub struct KubeProxy {
     #[schemars(length(max = 32))]
     pub tolerations: Vec<Toleration>,
 
-    /// Direct server return. `Auto` enables it on each Windows node whose build can, `Enabled` and `Disabled`
-    /// say so for all. Network policy on ClusterIPs is not enforced on a node without it. Default: Auto.
+    /// Direct server return. `Auto` enables it on each Windows node whose build supports it, `Enabled` and `Disabled` apply to
+    /// all nodes. Network policy on ClusterIPs is not enforced on a node without it. Default: Auto.
     #[serde(default)]
     pub dsr: Dsr,
 

@@ -27,7 +27,7 @@ function Get-AddressOf([string] $cidr, [int] $place) {
 function Set-Bridge([string] $podCidr) {
     $network = Get-HnsNetwork | Where-Object Name -EQ $networkName | Select-Object -First 1
     if ($network -and @($network.Subnets)[0].AddressPrefix -ne $podCidr) {
-        Write-Host "The node's pod CIDR is $podCidr now: HNS network $networkName is made anew"
+        Write-Host "The node's pod CIDR is $podCidr now: HNS network $networkName is created again"
         $network | Remove-HnsNetwork
         $network = $null
     }

@@ -12,7 +12,7 @@ pub const RULES: &[Rule] = &[
         code: "WN1070",
         severity: Severity::Warning,
         title: "Connections break when policies change",
-        limit: "Before v3.31 Calico on Windows programs all of a pod's policies anew at each change, and when Felix restarts, which \
+        limit: "Before v3.31, Calico on Windows programs all policies of a pod again at each change and when Felix restarts, which \
                 resets TCP connections.",
         reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
                 spec.calicoVersion",
@@ -24,7 +24,8 @@ pub const RULES: &[Rule] = &[
         code: "WN1071",
         severity: Severity::Warning,
         title: "The agent is of another release than Calico",
-        limit: "Calico is upgraded as a whole: an agent on Windows nodes of another minor version may not understand what the others write.",
+        limit: "Calico is upgraded as a whole: an agent on Windows nodes of another minor version may not understand what the other \
+                components write.",
         reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
                 spec.calicoVersion; the image of the agent's DaemonSet; spec.nodeAgent.image.tag of the \
                 WindowsNodeConfig",
@@ -36,8 +37,8 @@ pub const RULES: &[Rule] = &[
         code: "WN1072",
         severity: Severity::Warning,
         title: "Calico's policy on flannel's VXLAN",
-        limit: "Calico for Windows is tested with its own networks and those of clouds: on an overlay of flannel nobody upstream tries \
-                its network policy.",
+        limit: "Calico for Windows is tested with its own networks and those of clouds. Nobody upstream tests its network policy on \
+                flannel's overlay.",
         reads: "spec.network.type of the WindowsNodeConfig; whether Calico is installed",
         fix: "test your policies on Windows pods before you rely on them, or set spec.network.type to CalicoVXLAN",
         source: "tigera/docs windows-calico: requirements",
@@ -47,11 +48,11 @@ pub const RULES: &[Rule] = &[
         code: "WN1073",
         severity: Severity::Warning,
         title: "Several HNS networks on a node",
-        limit: "With windows_use_single_network off Calico makes an HNS network for each block of a node, and kube-proxy serves one of them: \
-                pods of the others reach no Service.",
+        limit: "With windows_use_single_network off, Calico creates an HNS network for each block of a node. kube-proxy serves one of \
+                them: pods of the others reach no Service.",
         reads: "spec.nodeAgent.useSingleNetwork of the WindowsNodeConfig",
-        fix: "keep useSingleNetwork true and give the IPPool larger blocks (blockSize), or do without Services in pods of further blocks; change \
-               it on a node without pods, because HNS endpoints are left behind otherwise",
+        fix: "keep useSingleNetwork true and give the IPPool larger blocks (blockSize), or do without Services in pods of further \
+                blocks; change it on a node without pods only, because HNS endpoints are left behind otherwise",
         source: "tigera/docs windows-calico: limitations, Single IP block per host",
         check: several_networks,
     },
@@ -62,7 +63,7 @@ fn several_networks(cluster: &Cluster) -> Vec<Hit> {
         Hit::new(
             "WindowsNodeConfig default",
             "spec.nodeAgent.useSingleNetwork",
-            "pods of a node's second block and later ones reach no Service, because kube-proxy knows one HNS network",
+            "pods of a node's second block and later ones reach no Service, because kube-proxy serves one HNS network",
         )
     };
     let several =
@@ -107,7 +108,7 @@ fn skew(cluster: &Cluster) -> Vec<Hit> {
         return Vec::new();
     };
     if cluster.runs_ours(Component::NodeAgent) {
-        // Ours follows Calico unless it is told otherwise.
+        // The operator's agent follows Calico unless the spec pins its tag.
         let asked: Option<Version> = cluster
             .spec
             .node_agent
@@ -119,7 +120,7 @@ fn skew(cluster: &Cluster) -> Vec<Hit> {
             .filter(|v| minor(v) != minor(&calico))
             .map(|agent| {
                 let message =
-                    format!("spec.nodeAgent.image.tag asks for an agent of {agent}, and Calico is {calico}");
+                    format!("spec.nodeAgent.image.tag selects an agent of {agent}, but Calico is {calico}");
                 Hit::new("WindowsNodeConfig default", "spec.nodeAgent.image.tag", message)
             })
             .into_iter()
@@ -133,7 +134,7 @@ fn skew(cluster: &Cluster) -> Vec<Hit> {
     agents
         .filter_map(|((namespace, name), facts)| {
             let agent = facts.version.as_ref().filter(|v| minor(v) != minor(&calico))?;
-            let message = format!("the agent is {agent}, and Calico is {calico}");
+            let message = format!("the agent is {agent}, but Calico is {calico}");
             Some(Hit::new(
                 format!("DaemonSet {namespace}/{name}"),
                 "spec.template.spec.containers",

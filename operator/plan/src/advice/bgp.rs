@@ -9,8 +9,8 @@ pub const RULES: &[Rule] = &[Rule {
     code: "WN1040",
     severity: Severity::Warning,
     title: "Windows nodes do not advertise Services",
-    limit: "Addresses of Services are advertised by Linux nodes only, so that traffic for a Service with externalTrafficPolicy Local and \
-            pods on Windows nodes is drawn to no node that has them.",
+    limit: "Only Linux nodes advertise the addresses of Services. A Service with externalTrafficPolicy Local whose pods all run on \
+                Windows nodes gets no traffic.",
     reads: "BGPConfiguration `default` spec.serviceClusterIPs, spec.serviceExternalIPs, spec.serviceLoadBalancerIPs",
     fix: "use externalTrafficPolicy Cluster for Services with pods on Windows nodes",
     source: "tigera/docs windows-calico/limitations.mdx",
@@ -30,7 +30,7 @@ fn services(cluster: &Cluster) -> Vec<Hit> {
     let set = fields.into_iter().filter(|(_, cidrs)| !cidrs.is_empty());
     set.map(|(field, cidrs)| {
         let cidrs = names_of(cidrs.iter().map(String::as_str));
-        let message = format!("{cidrs} are advertised by Linux nodes, not by Windows nodes");
+        let message = format!("Linux nodes advertise {cidrs}, Windows nodes do not");
         Hit::new("BGPConfiguration default", field, message)
     })
     .collect()

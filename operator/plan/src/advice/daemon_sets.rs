@@ -7,9 +7,9 @@ use super::{Cluster, Hit, Rule};
 pub const RULES: &[Rule] = &[Rule {
     code: "WN1080",
     severity: Severity::Warning,
-    title: "DaemonSets without an operating system",
-    limit: "A DaemonSet whose pods say nothing about kubernetes.io/os gets one on each Windows node, where an image for Linux cannot run: it \
-            waits there for ever, and an update of it does not end.",
+    title: "DaemonSets that select nodes of any operating system",
+    limit: "A DaemonSet that does not select kubernetes.io/os has a pod on each Windows node, where an image for Linux cannot run. The \
+                pod waits there for ever, and a rollout of the DaemonSet does not end.",
     reads: "DaemonSet spec.template.spec: os, nodeSelector, nodeAffinity, tolerations; Node spec.taints of Windows nodes",
     fix: "give the DaemonSet nodeSelector kubernetes.io/os: linux, or taint Windows nodes with os=windows:NoSchedule",
     source: "kubernetes/kubernetes#94366; flannel-io/flannel#1459",
@@ -30,7 +30,7 @@ fn anywhere(cluster: &Cluster) -> Vec<Hit> {
         "DaemonSets",
         "spec.template.spec.nodeSelector",
         places.iter().map(String::as_str),
-        |names| format!("{names} have pods on Windows nodes, because they do not name an operating system"),
+        |names| format!("{names} have pods on Windows nodes, because they do not select an operating system"),
     )
     .into_iter()
     .collect()

@@ -12,9 +12,9 @@ pub const RULES: &[Rule] = &[
         code: "WN1060",
         severity: Severity::Warning,
         title: "Host endpoints of Windows nodes",
-        limit: "Calico for Windows enforces no policy on the nodes themselves: a HostEndpoint of a Windows node protects nothing.",
-        reads: "HostEndpoint spec.node; those that calico-kube-controllers makes are not counted here",
-        fix: "protect the nodes with Windows' own firewall",
+        limit: "Calico for Windows enforces no policy on the nodes themselves, so a HostEndpoint of a Windows node has no effect.",
+        reads: "HostEndpoint spec.node; those that calico-kube-controllers creates are not counted here",
+        fix: "protect the nodes with the firewall of Windows",
         source: LIMITATIONS,
         check: of_windows,
     },
@@ -22,9 +22,9 @@ pub const RULES: &[Rule] = &[
         code: "WN1061",
         severity: Severity::Warning,
         title: "Automatic host endpoints do not protect Windows nodes",
-        limit: "calico-kube-controllers makes a HostEndpoint for every node, and those of Windows nodes protect nothing.",
+        limit: "calico-kube-controllers creates a HostEndpoint for every node, and those of Windows nodes have no effect.",
         reads: "KubeControllersConfiguration `default` spec.controllers.node.hostEndpoint.autoCreate",
-        fix: "protect the Windows nodes with Windows' own firewall",
+        fix: "protect the Windows nodes with the firewall of Windows",
         source: LIMITATIONS,
         check: automatic,
     },
@@ -32,9 +32,9 @@ pub const RULES: &[Rule] = &[
         code: "WN1062",
         severity: Severity::Warning,
         title: "Hosts outside the cluster",
-        limit: "Calico protects hosts that are no nodes of the cluster on Linux only.",
+        limit: "Calico protects hosts outside the cluster on Linux only.",
         reads: "HostEndpoint spec.node that names no Node",
-        fix: "if it is a Windows machine, protect it with Windows' own firewall; if it was a node, delete the HostEndpoint",
+        fix: "if it is a Windows machine, protect it with the firewall of Windows; if it was a node, delete the HostEndpoint",
         source: LIMITATIONS,
         check: outside,
     },
@@ -45,7 +45,7 @@ fn of_windows(cluster: &Cluster) -> Vec<Hit> {
     hits(
         cluster,
         |node| nodes.contains_key(node),
-        "are of Windows nodes, where they protect nothing",
+        "are of Windows nodes, where they have no effect",
     )
 }
 
@@ -54,7 +54,7 @@ fn outside(cluster: &Cluster) -> Vec<Hit> {
     hits(
         cluster,
         |node| !windows.contains_key(node) && !linux.contains_key(node),
-        "are of hosts that are no nodes of the cluster",
+        "are of hosts outside the cluster",
     )
 }
 
@@ -74,7 +74,7 @@ fn automatic(cluster: &Cluster) -> Vec<Hit> {
         Hit::new(
             "KubeControllersConfiguration default",
             "spec.controllers.node.hostEndpoint.autoCreate",
-            "autoCreate is Enabled, and the host endpoints of Windows nodes protect nothing",
+            "autoCreate is Enabled, but host endpoints of Windows nodes have no effect",
         )
     })
     .into_iter()

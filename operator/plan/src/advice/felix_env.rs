@@ -8,7 +8,7 @@ use wn_api::component::Component;
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
-use crate::observed::CalicoObject;
+use crate::observed::ConfigObject;
 
 /// Felix' defaults.
 const HEALTH_PORT: i64 = 9099;
@@ -24,31 +24,31 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1010",
         severity: Severity::Info,
-        title: "A setting of Felix is overruled on Windows nodes",
-        limit: "The agent's pods on Windows nodes set FELIX_HEALTHENABLED=true and FELIX_DEFAULTENDPOINTTOHOSTACTION=ACCEPT, \
-                which come before FelixConfiguration `default`.",
+        title: "The environment overrides a setting of Felix on Windows nodes",
+        limit: "The agent's pods on Windows nodes set FELIX_HEALTHENABLED=true and FELIX_DEFAULTENDPOINTTOHOSTACTION=ACCEPT, which take \
+                precedence over FelixConfiguration `default`.",
         reads: "FelixConfiguration `default` spec.healthEnabled, spec.defaultEndpointToHostAction",
-        fix: "expect it on Linux nodes only",
+        fix: "expect the setting on Linux nodes only",
         source: "Calico felix/config (order of sources); tigera/operator pkg/render/windows.go",
         check: shadowed,
     },
     Rule {
         code: "WN1011",
         severity: Severity::Info,
-        title: "A Windows node's own FelixConfiguration is overruled",
-        limit: "What the environment of the agent's pods says comes before FelixConfiguration `node.<name>`, too.",
+        title: "The environment overrides a Windows node's own FelixConfiguration",
+        limit: "The environment of the agent's pods takes precedence over FelixConfiguration `node.<name>`, too.",
         reads: "FelixConfiguration `node.<name>` of Windows nodes: spec.healthEnabled, spec.defaultEndpointToHostAction, \
                 spec.ipv6Support",
-        fix: "take the field out of it, because it has no effect",
+        fix: "remove the field, because it has no effect",
         source: "Calico felix/config (order of sources); tigera/operator pkg/render/windows.go",
         check: shadowed_on_a_node,
     },
     Rule {
         code: "WN1012",
         severity: Severity::Error,
-        title: "The agent's probes ask another port than Felix serves",
-        limit: "The probes of the agent's pods ask the port that FELIX_HEALTHPORT names, else 9099, and do not read \
-                FelixConfiguration: with another healthPort Felix counts as dead and is restarted again and again.",
+        title: "The agent's probes use another port than Felix",
+        limit: "The probes of the agent's pods use the port in FELIX_HEALTHPORT, or 9099, and do not read FelixConfiguration. With \
+                another healthPort the probes fail, and the kubelet restarts Felix again and again.",
         reads: "FelixConfiguration `default` spec.healthPort",
         fix: "set spec.healthPort to 9099 or remove it",
         source: "projectcalico/calico node/pkg/health/health.go",
@@ -57,18 +57,18 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1013",
         severity: Severity::Warning,
-        title: "A port of Felix is another's on Windows nodes",
-        limit: "The agent's pods share the node's network, where kube-proxy and the kubelet listen as well: who comes second \
-                cannot serve.",
+        title: "Felix uses a port of another program on Windows nodes",
+        limit: "The agent's pods share the network of the node with kube-proxy and the kubelet: the second program that uses a port \
+                cannot start its server.",
         reads: "FelixConfiguration `default` spec.healthPort, spec.prometheusMetricsPort with spec.prometheusMetricsEnabled",
-        fix: "choose a port that nobody on the node uses",
+        fix: "choose a port that no other program on the node uses",
         source: "kubernetes.io: Ports and Protocols; Calico FelixConfiguration healthPort, prometheusMetricsPort",
         check: ports,
     },
 ];
 
 /// Fields the environment overrules, each with the value that means the same as the environment's.
-fn overruled(felix: &CalicoObject) -> Vec<(&'static str, String)> {
+fn overruled(felix: &ConfigObject) -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
     if felix.is_false("healthEnabled") {
         found.push((
@@ -135,7 +135,7 @@ fn probes(cluster: &Cluster) -> Vec<Hit> {
         .filter(|p| *p != HEALTH_PORT);
     port.filter(|_| cluster.runs_ours(Component::NodeAgent))
         .map(|port| {
-            let message = format!("healthPort is {port}, and the agent's probes ask port {HEALTH_PORT}");
+            let message = format!("healthPort is {port}, but the agent's probes use port {HEALTH_PORT}");
             Hit::new("FelixConfiguration default", "spec.healthPort", message)
         })
         .into_iter()
@@ -152,7 +152,7 @@ fn ports(cluster: &Cluster) -> Vec<Hit> {
     let taken = |port: i64| TAKEN.iter().find(|(p, _)| *p == port).map(|(_, by)| *by);
     let mut found = Vec::new();
     let mut clash = |field, port: i64, by: &str| {
-        let message = format!("port {port} is that of {by}");
+        let message = format!("port {port} is used by {by}");
         found.push(Hit::new("FelixConfiguration default", field, message));
     };
     if let Some(by) = taken(health) {

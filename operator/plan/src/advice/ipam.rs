@@ -7,7 +7,7 @@ use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
 use crate::calico::capacity;
-use crate::observed::CalicoObject;
+use crate::observed::ConfigObject;
 
 const IPAM: &str = "IPAMConfiguration default";
 
@@ -15,8 +15,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1030",
         severity: Severity::Error,
-        title: "strictAffinity is off, and only reported",
-        limit: "Windows nodes cannot borrow addresses, and IPAM refuses to serve them while strictAffinity is not true.",
+        title: "strictAffinity is off and only reported",
+        limit: "Windows nodes cannot borrow addresses, and IPAM refuses to assign any while strictAffinity is not true.",
         reads: "IPAMConfiguration `default` (IPAMConfig in v1) spec.strictAffinity; spec.calico.strictAffinity of the \
                 WindowsNodeConfig",
         fix: "set it to true, or set spec.calico.strictAffinity of the WindowsNodeConfig to Enforce",
@@ -27,10 +27,10 @@ pub const RULES: &[Rule] = &[
         code: "WN1031",
         severity: Severity::Info,
         title: "maxBlocksPerHost depends on strictAffinity",
-        limit: "Calico's clients refuse an IPAM configuration with maxBlocksPerHost and without strictAffinity, which is what giving \
-                strictAffinity back would leave.",
+        limit: "Calico's clients refuse an IPAM configuration with maxBlocksPerHost and without strictAffinity. Restoring strictAffinity \
+                on deletion would leave such a configuration.",
         reads: "IPAMConfiguration `default` spec.maxBlocksPerHost; status.calico.originals of the WindowsNodeConfig",
-        fix: "set maxBlocksPerHost to 0 before the WindowsNodeConfig is deleted, or give it deletionPolicy Retain",
+        fix: "set maxBlocksPerHost to 0 before you delete the WindowsNodeConfig, or set its deletionPolicy to Retain",
         source: "libcalico-go lib/ipam/ipam.go SetIPAMConfig",
         check: max_blocks,
     },
@@ -38,10 +38,10 @@ pub const RULES: &[Rule] = &[
         code: "WN1032",
         severity: Severity::Warning,
         title: "Pods of other nodes have addresses of a Windows block",
-        limit: "A Windows node routes its whole block to itself: a pod elsewhere with an address of it, borrowed while strictAffinity was \
-                off, is not reached from that node.",
+        limit: "A Windows node routes its whole block to itself, so it does not reach a pod on another node that borrowed an address of \
+                the block while strictAffinity was off.",
         reads: "IPAMBlock spec.affinity, spec.attributes of blocks of Windows nodes",
-        fix: "delete these pods, so that they get addresses of their own node's block",
+        fix: "delete these pods, so that they get addresses of their own nodes' blocks",
         source: "tigera/docs windows-calico/limitations.mdx (address borrowing); libcalico-go lib/ipam",
         check: foreign,
     },
@@ -49,7 +49,7 @@ pub const RULES: &[Rule] = &[
         code: "WN1035",
         severity: Severity::Warning,
         title: "Few free blocks of addresses are left",
-        limit: "With strictAffinity a node without a block of its own cannot borrow addresses of another node's: its pods wait in \
+        limit: "With strictAffinity a node without a block cannot borrow addresses of another node's block: its pods stay in \
                 ContainerCreating.",
         reads: "IPPool spec.cidr, spec.blockSize, spec.nodeSelector; IPAMBlock spec.cidr, spec.affinity; labels of Nodes",
         fix: "add an IPPool before the next nodes join",
@@ -58,7 +58,7 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-fn configuration<'a>(cluster: &Cluster<'a>) -> Option<&'a CalicoObject> {
+fn configuration<'a>(cluster: &Cluster<'a>) -> Option<&'a ConfigObject> {
     cluster.backend?;
     cluster.object(ConfigKind::IpamConfiguration, DEFAULT)
 }
@@ -70,7 +70,7 @@ fn strict_affinity(cluster: &Cluster) -> Vec<Hit> {
             Hit::new(
                 IPAM,
                 "spec.strictAffinity",
-                "strictAffinity is not true, so that no pod on a Windows node gets an address",
+                "strictAffinity is not true, so no pod on a Windows node gets an address",
             )
         })
         .into_iter()
@@ -85,7 +85,7 @@ fn max_blocks(cluster: &Cluster) -> Vec<Hit> {
         .filter(|_| gives_back_strict_affinity(cluster))
         .map(|limit| {
             let message = format!(
-                "maxBlocksPerHost is {limit}, which is invalid once strictAffinity is restored as it was"
+                "maxBlocksPerHost is {limit}, which is invalid once strictAffinity has its original value again"
             );
             Hit::new(IPAM, "spec.maxBlocksPerHost", message)
         })
@@ -111,7 +111,10 @@ fn few_blocks(cluster: &Cluster) -> Vec<Hit> {
         .flatten();
     short
         .map(|short| {
-            let message = format!("IPPool {} has free blocks for hardly another node", short.pools);
+            let message = format!(
+                "IPPool {} has few free blocks left for further nodes",
+                short.pools
+            );
             Hit::new("IPPools", "spec.cidr", message)
         })
         .into_iter()

@@ -10,7 +10,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1090",
         severity: Severity::Warning,
-        title: "kube-proxy does no DSR",
+        title: "kube-proxy does not use DSR",
         limit: "Without direct server return, connections to a ClusterIP come from the node's address, and network policy that selects \
                 their sources is not enforced.",
         reads: "DaemonSet spec.template.spec.containers: command, args of kube-proxy; Node annotation rke2.io/node-args",
@@ -22,11 +22,11 @@ pub const RULES: &[Rule] = &[
         code: "WN1091",
         severity: Severity::Warning,
         title: "kube-proxy's version does not fit",
-        limit: "kube-proxy may not be newer than the API server nor more than three minors older, and not more than three minors from the \
-                kubelet beside it.",
+        limit: "kube-proxy must not be newer than the API server, at most three minors older, and at most three minors from the kubelet \
+                beside it.",
         reads: "tag of kube-proxy's image in DaemonSet spec.template.spec.containers; version of the API server; Node \
                 status.nodeInfo.kubeletVersion",
-        fix: "give kube-proxy the version of the kubelets",
+        fix: "run kube-proxy in the version of the kubelets",
         source: "kubernetes.io: Version skew policy",
         check: skew,
     },
@@ -45,7 +45,7 @@ fn dsr(cluster: &Cluster) -> Vec<Hit> {
         .filter(|(_, d)| d.dsr == Some(false));
     let hits = off.map(|((namespace, name), _)| {
         let message =
-            "kube-proxy runs without --enable-dsr=true, so that network policy on ClusterIPs is not enforced";
+            "kube-proxy runs without --enable-dsr=true, so network policy on ClusterIPs is not enforced";
         Hit::new(format!("DaemonSet {namespace}/{name}"), ARGUMENTS, message)
     });
     let nodes = cluster.observed.nodes.iter();
@@ -54,7 +54,7 @@ fn dsr(cluster: &Cluster) -> Vec<Hit> {
         .map(|(name, _)| name.as_str());
     let nodes = Hit::of_many("Windows nodes", RKE2, of_rke2, |names| {
         format!(
-            "kube-proxy of RKE2 does no DSR on {names}, because of its arguments or of an old Windows build, so that network policy on \
+            "kube-proxy of RKE2 does not use DSR on {names}, because of its arguments or an old Windows build, so network policy on \
                  ClusterIPs is not enforced there"
         )
     });

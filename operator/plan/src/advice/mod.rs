@@ -30,7 +30,9 @@ pub use view::Cluster;
 pub struct Rule {
     /// `WN1` and three digits: those from 000 are of Calico's configuration, those from 100 of platforms.
     pub code: &'static str,
+    /// Severity of every advisory of the rule.
     pub severity: Severity,
+    /// Heading in docs/advisories.md.
     pub title: &'static str,
     /// What does not work, in one sentence.
     pub limit: &'static str,
@@ -40,6 +42,7 @@ pub struct Rule {
     pub fix: &'static str,
     /// Where the limit is documented.
     pub source: &'static str,
+    /// Finds the places where the cluster runs into the limit; pure.
     pub check: fn(&Cluster) -> Vec<Hit>,
 }
 
@@ -48,6 +51,7 @@ pub struct Rule {
 pub struct Hit {
     /// Kind and name; of what there are thousands, the kind alone, so that one more of it is no news.
     pub object: String,
+    /// Field of the object; `None` when it is about the object as a whole.
     pub field: Option<&'static str>,
     /// What was found and what follows of it.
     pub message: String,
@@ -96,13 +100,17 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
 /// A limit this cluster runs into.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Advisory {
+    /// Code of the rule, `WN1` and three digits.
     pub code: &'static str,
+    /// Severity of the rule.
     pub severity: Severity,
     /// Kind and name, as people know them.
     pub object: String,
+    /// Field of the object; `None` when it is about the object as a whole.
     pub field: Option<&'static str>,
     /// What is limited and what to do.
     pub message: String,
+    /// Where the limit is documented.
     pub source: &'static str,
 }
 
@@ -147,6 +155,7 @@ pub fn summary(advisories: &[Advisory]) -> String {
     }
 }
 
+/// `status.advisories`: at most `ADVISORY_LIMIT` of them, and how many are left out.
 pub fn status(advisories: &[Advisory]) -> AdvisoriesStatus {
     let list: Vec<_> = advisories.iter().take(ADVISORY_LIMIT).map(line).collect();
     AdvisoriesStatus {

@@ -14,8 +14,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1050",
         severity: Severity::Error,
-        title: "A Windows node is to be a route reflector",
-        limit: "The BGP of Windows (RemoteAccess) cannot reflect routes: nodes that peer with it alone learn nothing.",
+        title: "A Windows node is configured as a route reflector",
+        limit: "The BGP of Windows (RemoteAccess) cannot reflect routes: nodes that peer with this node alone learn no routes.",
         reads: "Node annotation projectcalico.org/RouteReflectorClusterID of Windows nodes",
         fix: "remove the annotation, and make Linux nodes the route reflectors",
         source: "tigera/docs windows-calico/requirements.mdx",
@@ -25,7 +25,8 @@ pub const RULES: &[Rule] = &[
         code: "WN1051",
         severity: Severity::Warning,
         title: "A Windows node announces an IPIP tunnel",
-        limit: "Windows has no IPIP: the annotation is from a time when the node's name was a Linux node's, and others may send to it.",
+        limit: "Windows has no IPIP. The annotation is from a Linux node that had this name, and other nodes may send packets to the \
+                tunnel.",
         reads: "Node annotation projectcalico.org/IPv4IPIPTunnelAddr of Windows nodes",
         fix: "remove the annotation",
         source: LIMITATIONS,
@@ -35,7 +36,7 @@ pub const RULES: &[Rule] = &[
         code: "WN1052",
         severity: Severity::Warning,
         title: "A Windows node announces WireGuard",
-        limit: "Windows nodes have no WireGuard: Linux nodes that find a key would send packets there that are never read.",
+        limit: "Windows nodes have no WireGuard: Linux nodes that find a key send packets there that are never decrypted.",
         reads: "Node annotations projectcalico.org/WireguardPublicKey, projectcalico.org/IPv4WireguardInterfaceAddr of Windows nodes",
         fix: "remove the annotations",
         source: LIMITATIONS,
@@ -44,20 +45,20 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1053",
         severity: Severity::Warning,
-        title: "Windows nodes have pod addresses of two families",
-        limit: "Calico for Windows does IPv4 only, so that pods on Windows nodes stay IPv4 in a dual-stack cluster.",
+        title: "Windows nodes have pod CIDRs of IPv4 and IPv6",
+        limit: "Calico for Windows supports IPv4 only: pods on Windows nodes get no IPv6 address in a dual-stack cluster.",
         reads: "Node spec.podCIDRs of Windows nodes",
-        fix: "keep pods that need IPv6, and the only pods of Services of IPv6, on Linux nodes",
+        fix: "run pods that need IPv6, and the pods of IPv6 Services, on Linux nodes",
         source: LIMITATIONS,
         check: dual_stack,
     },
     Rule {
         code: "WN1054",
         severity: Severity::Warning,
-        title: "Windows nodes are of a version that Calico does not support",
-        limit: "Calico is tested on Windows Server 2019 and 2022 only: what breaks on another version is fixed by nobody.",
+        title: "Calico does not support the version of Windows",
+        limit: "Calico is tested on Windows Server 2019 and 2022 only, and defects on other versions are not fixed.",
         reads: "Node status.nodeInfo.kernelVersion of Windows nodes",
-        fix: "use Windows Server 2022 for what must not break, until a Calico that lists the version",
+        fix: "run critical workloads on Windows Server 2022 until Calico supports the version",
         source: "tigera/docs windows-calico/requirements.mdx; projectcalico/calico#11691",
         check: unsupported_builds,
     },
@@ -79,7 +80,7 @@ fn route_reflector(cluster: &Cluster) -> Vec<Hit> {
         cluster,
         Misplaced::RouteReflector,
         field,
-        "cannot reflect routes, and the annotation asks for it",
+        "cannot reflect routes, but have the annotation of a route reflector",
     )
 }
 
@@ -107,7 +108,7 @@ fn dual_stack(cluster: &Cluster) -> Vec<Hit> {
     let nodes = cluster.observed.nodes.iter();
     let names = nodes.filter(|(_, n)| n.dual_stack).map(|(name, _)| name.as_str());
     let hit = Hit::of_many(NODES, "spec.podCIDRs", names, |names| {
-        format!("{names} have pod addresses of both families, and use those of IPv4")
+        format!("{names} have pod CIDRs of IPv4 and IPv6, but pods get IPv4 addresses only")
     });
     hit.filter(|_| cluster.backend.is_some()).into_iter().collect()
 }

@@ -17,10 +17,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1101",
         severity: Severity::Warning,
-        title: "A refusal is overruled",
-        limit: "Calico for Windows does not support the platform, or not with this network type, and the object says to go on.",
-        reads: "spec.platform.acceptUnsupported of the WindowsNodeConfig; what gives the platform away",
-        fix: "the object says to go on all the same",
+        title: "An unsupported platform is accepted",
+        limit: "Calico for Windows does not support the platform, or not with this network type, and acceptUnsupported is true.",
+        reads: "spec.platform.acceptUnsupported of the WindowsNodeConfig; the detected platform",
+        fix: "test what you need, because nobody else does; remove acceptUnsupported to refuse the platform again",
         source: LIMITATIONS,
         check: accepted,
     },
@@ -30,7 +30,7 @@ pub const RULES: &[Rule] = &[
         title: "kube-proxy of EKS may run without DSR",
         limit: "Without direct server return, connections to a ClusterIP come from the node's address, and network policy that selects \
                 their sources is not enforced.",
-        reads: "what gives the platform away: EKS",
+        reads: "the detected platform: EKS",
         fix: "check --enable-dsr in the bootstrap's -KubeProxyExtraArgs",
         source: LIMITATIONS,
         check: eks,
@@ -40,8 +40,8 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Warning,
         title: "Not for production on EKS",
         limit: "Calico for Windows on EKS is not for production.",
-        reads: "what gives the platform away: EKS",
-        fix: "keep production off these nodes, or know why not",
+        reads: "the detected platform: EKS",
+        fix: "run production workloads on other nodes",
         source: LIMITATIONS,
         check: eks_production,
     },
@@ -50,8 +50,8 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Info,
         title: "AKS must be created for Calico's policy",
         limit: "Calico's network policy works on Windows nodes of AKS only if the cluster was created with it and with Azure CNI.",
-        reads: "what gives the platform away: AKS",
-        fix: "create the cluster with network policy calico and Azure CNI",
+        reads: "the detected platform: AKS",
+        fix: "create the cluster with network policy `calico` and Azure CNI",
         source: REQUIREMENTS,
         check: aks,
     },
@@ -59,20 +59,21 @@ pub const RULES: &[Rule] = &[
         code: "WN1105",
         severity: Severity::Info,
         title: "The route to the metadata service may be lost",
-        limit: "Making the HNS switch takes the route to the metadata service 169.254.169.254; Calico's agent puts it back when it starts.",
+        limit: "When HNS creates the switch, the route to the metadata service 169.254.169.254 is lost. Calico's agent restores it when \
+                it starts.",
         reads: "spec.providerID of nodes: AWS, GCE; spec.network.type of the WindowsNodeConfig",
-        fix: "check from a pod that needs credentials of its instance",
+        fix: "test a pod that needs the credentials of its instance",
         source: "Calico node/windows-packaging/CalicoWindows/node/node-service.ps1",
         check: metadata,
     },
     Rule {
         code: "WN1106",
         severity: Severity::Warning,
-        title: "AWS' source/destination check",
-        limit: "EC2 drops packets with addresses of pods, which network types without an overlay send as they are; Felix' awsSrcDstCheck \
-                switches the check off on Linux nodes only.",
+        title: "The source/destination check of AWS",
+        limit: "EC2 drops packets with pod addresses, which network types without an overlay send. Felix' awsSrcDstCheck disables the \
+                check on Linux nodes only.",
         reads: "spec.providerID of nodes: AWS; spec.network.type of the WindowsNodeConfig",
-        fix: "switch the source/destination check off on each Windows instance",
+        fix: "disable the source/destination check of each Windows instance",
         source: REQUIREMENTS,
         check: source_check,
     },
@@ -80,9 +81,9 @@ pub const RULES: &[Rule] = &[
         code: "WN1107",
         severity: Severity::Info,
         title: "Hypervisors and MAC addresses",
-        limit: "On an L2Bridge network HNS sends packets of pods with the MAC address of their node, so that no hypervisor has a reason to \
-                drop them. Microsoft's list of common problems asks for MAC address spoofing on virtual machines all the same.",
-        reads: "spec.providerID of nodes: none of a cloud; spec.network.type of the WindowsNodeConfig",
+        limit: "On an L2Bridge network HNS sends packets of pods with the MAC address of their node, so hypervisors should let them \
+                pass. Microsoft's list of common problems recommends MAC address spoofing on virtual machines nevertheless.",
+        reads: "spec.providerID of nodes: that of no cloud; spec.network.type of the WindowsNodeConfig",
         fix: "if packets of pods do not leave a virtual machine, allow MAC address spoofing on its adapter (Hyper-V: Set-VMNetworkAdapter \
                -MacAddressSpoofing On; vSphere: forged transmits)",
         source: "https://techcommunity.microsoft.com/blog/networkingblog/l2bridge-container-networking/1180923; \
@@ -95,17 +96,17 @@ pub const RULES: &[Rule] = &[
         title: "The cloud's firewall and VXLAN",
         limit: "An overlay needs UDP 4789 between all nodes, Linux and Windows.",
         reads: "spec.providerID of nodes: AWS, GCE, Azure, DigitalOcean; spec.network.type of the WindowsNodeConfig",
-        fix: "let UDP 4789 through between all nodes in the cloud's firewall rules",
+        fix: "allow UDP 4789 between all nodes in the firewall rules of the cloud",
         source: REQUIREMENTS,
         check: firewall,
     },
     Rule {
         code: "WN1109",
         severity: Severity::Warning,
-        title: "Kubernetes is newer than the operator",
+        title: "The operator is not tested with this version of Kubernetes",
         limit: "This version of the operator was not tested against the API server's minor version.",
         reads: "version of the API server",
-        fix: "use a version of the operator that knows this minor; until then it works on as it is",
+        fix: "use a version of the operator that is tested with this minor; nothing is held back until then",
         source: "README.md, Compatibility",
         check: untested,
     },
@@ -113,9 +114,10 @@ pub const RULES: &[Rule] = &[
         code: "WN1110",
         severity: Severity::Info,
         title: "BGP needs the role RemoteAccess",
-        limit: "BGP on Windows is done by the role RemoteAccess with Routing; without it, or its service, confd stops.",
+        limit: "The role RemoteAccess with Routing provides BGP on Windows; without it or its service, confd stops.",
         reads: "spec.network.type of the WindowsNodeConfig",
-        fix: "install it on each Windows node (Install-WindowsFeature RemoteAccess, Routing; Install-RemoteAccess -VpnType RoutingOnly)",
+        fix: "install the role on each Windows node (Install-WindowsFeature RemoteAccess, Routing; Install-RemoteAccess -VpnType \
+                RoutingOnly)",
         source: REQUIREMENTS,
         check: remote_access,
     },
@@ -123,7 +125,8 @@ pub const RULES: &[Rule] = &[
         code: "WN1111",
         severity: Severity::Error,
         title: "A release of Calico without BGP on Windows",
-        limit: "From v3.30.3 until v3.31.5 and v3.32 Calico configures no BGP on Windows nodes, so that no route to their pods is announced.",
+        limit: "From v3.30.3 until v3.31.5 and v3.32, Calico does not configure BGP on Windows nodes, so no route to their pods is \
+                announced.",
         reads: "the image of calico-node or Typha on Linux nodes; Installation `default` status.calicoVersion; ClusterInformation `default` \
                 spec.calicoVersion; spec.network.type of the WindowsNodeConfig",
         fix: "upgrade to v3.31.5, v3.32 or later",
@@ -194,7 +197,7 @@ fn metadata(cluster: &Cluster) -> Vec<Hit> {
     let it = cloud(cluster).filter(|p| switch && matches!(p, Platform::Aws | Platform::Gce));
     nodes(it.map(|p| {
         format!(
-            "the route to the metadata service 169.254.169.254 of {} is lost until Calico's agent puts it back",
+            "the route to the metadata service 169.254.169.254 of {} is lost until Calico's agent restores it",
             name(p)
         )
     }))
@@ -205,7 +208,7 @@ fn source_check(cluster: &Cluster) -> Vec<Hit> {
     let it = cloud(cluster).filter(|p| bridged(cluster) && *p == Platform::Aws);
     it.map(|_| {
         let message = format!(
-            "EC2 drops packets with addresses of pods, which {} sends as they are",
+            "EC2 drops packets with pod addresses, which {} sends",
             type_.as_str()
         );
         Hit::new("FelixConfiguration default", "spec.awsSrcDstCheck", message)
@@ -228,7 +231,12 @@ fn spoofing(cluster: &Cluster) -> Vec<Hit> {
 
 fn firewall(cluster: &Cluster) -> Vec<Hit> {
     let it = cloud(cluster).filter(|_| network::of(cluster.spec.network.type_).is_overlay());
-    nodes(it.map(|p| format!("the overlay needs UDP 4789 through the firewall of {}", name(p))))
+    nodes(it.map(|p| {
+        format!(
+            "the firewall of {} must allow UDP 4789 between nodes, which the overlay uses",
+            name(p)
+        )
+    }))
 }
 
 fn bridged(cluster: &Cluster) -> bool {

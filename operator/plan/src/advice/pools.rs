@@ -6,7 +6,7 @@ use super::{Cluster, Hit, Rule};
 use crate::calico::pools;
 use crate::field::who;
 use crate::network::role::Backend;
-use crate::observed::CalicoObject;
+use crate::observed::ConfigObject;
 
 const LIMITATIONS: &str = "tigera/docs windows-calico/limitations.mdx";
 const REQUIREMENTS: &str = "tigera/docs windows-calico/requirements.mdx";
@@ -16,9 +16,9 @@ pub const RULES: &[Rule] = &[
         code: "WN1020",
         severity: Severity::Warning,
         title: "An IPv6 pool selects Windows nodes",
-        limit: "Calico for Windows does IPv4 only: pods on Windows nodes get no address of an IPv6 pool.",
+        limit: "Calico for Windows supports IPv4 only: pods on Windows nodes get no address of an IPv6 pool.",
         reads: "IPPool spec.cidr, spec.nodeSelector, spec.disabled",
-        fix: "keep pods that need IPv6 on Linux nodes, and say so in the pool's spec.nodeSelector",
+        fix: "run pods that need IPv6 on Linux nodes, and restrict spec.nodeSelector of the pool to them",
         source: LIMITATIONS,
         check: ipv6,
     },
@@ -26,8 +26,8 @@ pub const RULES: &[Rule] = &[
         code: "WN1021",
         severity: Severity::Warning,
         title: "CrossSubnet on a pool of Linux nodes",
-        limit: "Windows nodes encapsulate to every VXLAN pool in any case, while Linux nodes of a CrossSubnet pool answer \
-                without within a subnet: packets between them take two ways.",
+        limit: "Windows nodes encapsulate all traffic to a VXLAN pool. Linux nodes of a CrossSubnet pool do not encapsulate their \
+                answers within a subnet, so requests and answers take different paths.",
         reads: "IPPool spec.vxlanMode of pools that do not serve Windows nodes",
         fix: "set spec.vxlanMode of the pool to Always",
         source: "projectcalico/calico felix/dataplane/windows (vxlan manager); tigera/docs#1547",
@@ -36,9 +36,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1022",
         severity: Severity::Warning,
-        title: "Pools of several encapsulations",
-        limit: "Windows nodes have one kind of network: they cannot talk to pods in pools that are encapsulated otherwise, \
-                least of all by IPIP.",
+        title: "Pools with different encapsulation",
+        limit: "Windows nodes have one kind of network: they do not reach pods in pools with another encapsulation, IPIP above all.",
         reads: "IPPool spec.ipipMode, spec.vxlanMode of pools that do not serve Windows nodes",
         fix: "give every pool that Windows pods must reach the encapsulation of spec.network.type",
         source: REQUIREMENTS,
@@ -47,12 +46,12 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1023",
         severity: Severity::Warning,
-        title: "A block holds fewer pods than the kubelet takes",
-        limit: "A Windows node has one block of addresses and Windows keeps four of it, so that no more pods than the rest can run \
-                there: 60 with blocks of 26 bits.",
+        title: "A block holds fewer pods than the kubelet accepts",
+        limit: "A Windows node has one block of addresses, of which Windows uses four. Only as many pods as the rest can run on the \
+                node: 60 with a /26.",
         reads: "IPPool spec.blockSize; Node status.allocatable.pods of Windows nodes",
-        fix: "make a pool with larger blocks (spec.blockSize 25 holds 124 pods) for Windows nodes, or lower the kubelet's maxPods; a \
-               pool's block size cannot be changed",
+        fix: "create a pool with larger blocks (spec.blockSize 25 holds 124 pods) for Windows nodes, or lower the kubelet's maxPods; the \
+                block size of a pool cannot be changed",
         source: "projectcalico/calico#4861; libcalico-go lib/ipam (HostReservedAttr, MaxBlocksPerHost)",
         check: block_size,
     },
@@ -60,31 +59,30 @@ pub const RULES: &[Rule] = &[
         code: "WN1024",
         severity: Severity::Warning,
         title: "natOutgoing was changed after pods were created",
-        limit: "Windows reads a pool's natOutgoing when a pod is created, and pods that are older keep what was said then. A change by \
-                whoever made the pool cannot be told from their other writes, so only one by somebody else is seen.",
+        limit: "Windows reads natOutgoing of a pool when a pod is created; older pods keep the earlier value. Only a change by another \
+                manager than the pool's creator is detected.",
         reads: "IPPool metadata.managedFields of spec.natOutgoing; IPAMBlock spec.attributes timestamp of pods on Windows nodes",
-        fix: "create these pods anew",
+        fix: "recreate these pods",
         source: LIMITATIONS,
         check: nat_changed,
     },
     Rule {
         code: "WN1025",
         severity: Severity::Warning,
-        title: "A pool's blocks are too small for Windows nodes",
-        limit: "A block of a Windows node holds four addresses that Windows keeps, so IPAM passes over pools with a block size \
-                beyond 29 there.",
+        title: "The blocks of a pool are too small for Windows nodes",
+        limit: "Windows uses four addresses of a block, so IPAM ignores pools with a block size above 29 for Windows nodes.",
         reads: "IPPool spec.blockSize, spec.nodeSelector",
-        fix: "make a pool with spec.blockSize of 29 or less for Windows nodes, or keep them out by the pool's spec.nodeSelector",
+        fix: "create a pool with spec.blockSize 29 or less for Windows nodes, or exclude them with spec.nodeSelector of the pool",
         source: "libcalico-go lib/ipam/ipam.go getMaxPrefixLen",
         check: small_blocks,
     },
     Rule {
         code: "WN1026",
         severity: Severity::Info,
-        title: "Pods on Windows nodes reach the outside without NAT",
-        limit: "Without natOutgoing pods keep their address towards the world outside the pools, which must know a way back.",
+        title: "No NAT for traffic of Windows pods that leaves the cluster",
+        limit: "Without natOutgoing, pods keep their address in traffic to hosts outside the pools, which need a route back.",
         reads: "IPPool spec.natOutgoing of pools that serve Windows nodes",
-        fix: "set spec.natOutgoing to true unless the network outside routes the pool's addresses",
+        fix: "set spec.natOutgoing to true unless the network outside has routes to the pool's addresses",
         source: "kubernetes-sigs/sig-windows-tools#378; projectcalico/calico#7594",
         check: no_nat,
     },
@@ -95,7 +93,7 @@ fn object(name: &str) -> String {
 }
 
 /// Pools that serve Windows nodes; none where Calico does not network them.
-fn serving<'a>(cluster: &Cluster<'a>) -> Vec<(&'a str, &'a CalicoObject)> {
+fn serving<'a>(cluster: &Cluster<'a>) -> Vec<(&'a str, &'a ConfigObject)> {
     if cluster.backend.is_some() {
         pools::serving_windows(cluster.observed)
     } else {
@@ -104,7 +102,7 @@ fn serving<'a>(cluster: &Cluster<'a>) -> Vec<(&'a str, &'a CalicoObject)> {
 }
 
 /// Enabled IPv4 pools for pods, with the backend beside which they live, that do not serve Windows nodes.
-fn beside<'a>(cluster: &Cluster<'a>) -> Vec<(Backend, &'a str, &'a CalicoObject)> {
+fn beside<'a>(cluster: &Cluster<'a>) -> Vec<(Backend, &'a str, &'a ConfigObject)> {
     let Some(backend) = cluster.backend else {
         return Vec::new();
     };
@@ -125,7 +123,7 @@ fn ipv6(cluster: &Cluster) -> Vec<Hit> {
         .filter(|(_, pool)| pools::selects_windows(cluster.observed, pool))
         .map(|(name, pool)| {
             let message = format!(
-                "the pool is of IPv6 ({}), which Windows nodes do not do",
+                "the pool has an IPv6 CIDR ({}), which Windows nodes do not support",
                 pool.text("cidr")
             );
             Hit::new(object(name), "spec.nodeSelector", message)
@@ -138,7 +136,8 @@ fn cross_subnet(cluster: &Cluster) -> Vec<Hit> {
         .into_iter()
         .filter(|(backend, _, pool)| *backend == Backend::Vxlan && pool.text("vxlanMode") == "CrossSubnet")
         .map(|(_, name, _)| {
-            let message = "vxlanMode is CrossSubnet, and Windows nodes always encapsulate towards it";
+            let message =
+                "vxlanMode is CrossSubnet, but Windows nodes always encapsulate traffic to the pool";
             Hit::new(object(name), "spec.vxlanMode", message)
         })
         .collect()
@@ -153,15 +152,15 @@ fn mixed(cluster: &Cluster) -> Vec<Hit> {
             let (field, message) = match backend {
                 _ if !off(ipip) => (
                     "spec.ipipMode",
-                    format!("ipipMode is {ipip}, which Windows nodes do not speak"),
+                    format!("ipipMode is {ipip}, which Windows nodes do not support"),
                 ),
                 Backend::Vxlan if off(vxlan) => (
                     "spec.vxlanMode",
-                    "the pool is not encapsulated, and Windows nodes have an overlay".to_owned(),
+                    "the pool is not encapsulated, but Windows nodes have an overlay".to_owned(),
                 ),
                 Backend::Bgp if !off(vxlan) => (
                     "spec.vxlanMode",
-                    format!("vxlanMode is {vxlan}, and Windows nodes have no overlay"),
+                    format!("vxlanMode is {vxlan}, but Windows nodes have no overlay"),
                 ),
                 Backend::Vxlan | Backend::Bgp => return None,
             };
@@ -179,7 +178,7 @@ fn block_size(cluster: &Cluster) -> Vec<Hit> {
             let room = pools::capacity(size);
             let most = most.map(u64::from).filter(|most| *most > room)?;
             let message = format!(
-                "blocks of {size} bits hold {room} pods, and kubelets of Windows nodes take up to {most}"
+                "a /{size} block holds {room} pods, but kubelets of Windows nodes accept up to {most}"
             );
             Some(Hit::new(object(name), "spec.blockSize", message))
         })
@@ -199,7 +198,7 @@ fn nat_changed(cluster: &Cluster) -> Vec<Hit> {
                     "false"
                 };
                 let message = format!(
-                    "natOutgoing was set to {now} by {} when there were pods on Windows nodes that still run",
+                    "{} set natOutgoing to {now} after pods that still run on Windows nodes were created",
                     who(&change.by)
                 );
                 Hit::new(object(name), "spec.natOutgoing", message)
@@ -217,7 +216,7 @@ fn small_blocks(cluster: &Cluster) -> Vec<Hit> {
         })
         .map(|(_, name, pool)| {
             let message = format!(
-                "blocks of {} bits cannot hold what Windows keeps of them",
+                "a /{} block has no room for the addresses that Windows uses",
                 pools::block_size(pool)
             );
             Hit::new(object(name), "spec.blockSize", message)
@@ -233,7 +232,7 @@ fn no_nat(cluster: &Cluster) -> Vec<Hit> {
             Hit::new(
                 object(name),
                 "spec.natOutgoing",
-                "natOutgoing is not true, so pods reach only what knows a way back to them",
+                "natOutgoing is not true, so pods reach only hosts that have a route back to them",
             )
         })
         .collect()

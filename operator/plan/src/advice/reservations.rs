@@ -16,22 +16,22 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: "WN1033",
         severity: Severity::Error,
-        title: "A reservation takes every address of a Windows node",
-        limit: "A Windows node has one block of addresses, and takes none of another: when all of it is reserved no pod gets an \
-                address there.",
+        title: "A reservation covers every address of a Windows node",
+        limit: "A Windows node has one block of addresses and gets no second one: when the whole block is reserved, no pod on the node \
+                gets an address.",
         reads: "IPReservation spec.reservedCIDRs; IPAMBlock spec.cidr of Windows nodes",
-        fix: "reserve less, or release the block so that the node gets another one",
+        fix: "reserve fewer addresses, or release the block so that the node gets another one",
         source: SOURCE,
         check: whole,
     },
     Rule {
         code: "WN1034",
         severity: Severity::Warning,
-        title: "A reservation shrinks the blocks of Windows nodes",
-        limit: "Addresses that are reserved are not given to pods. A Windows node has one block only, and Windows keeps its first three \
-                addresses and its last whether they are reserved or not.",
+        title: "A reservation covers addresses in blocks of Windows nodes",
+        limit: "Pods do not get reserved addresses. A Windows node has one block only, and Windows uses its first three addresses and \
+                its last, reserved or not.",
         reads: "IPReservation spec.reservedCIDRs; IPAMBlock spec.cidr of Windows nodes; IPPool spec.cidr before there are blocks",
-        fix: "keep reservations out of the pools of Windows nodes, or count the addresses as lost there",
+        fix: "keep reservations out of the pools of Windows nodes, or expect fewer pods there",
         source: SOURCE,
         check: part,
     },
@@ -85,7 +85,7 @@ fn hits(cluster: &Cluster, wanted: Taken, what: &str) -> Vec<Hit> {
                 &format!("IPReservation {name}"),
                 "spec.reservedCIDRs",
                 hosts,
-                |nodes| format!("it takes {what} of the addresses for pods on {nodes}"),
+                |nodes| format!("it covers {what} of the addresses for pods on {nodes}"),
             )
         })
         .collect()
@@ -121,7 +121,7 @@ fn of_pools(cluster: &Cluster) -> Vec<Hit> {
                 &format!("IPReservation {name}"),
                 "spec.reservedCIDRs",
                 names,
-                |pools| format!("it takes addresses of pools that serve Windows nodes ({pools})"),
+                |pools| format!("it covers addresses of pools that serve Windows nodes ({pools})"),
             )
         })
         .collect()

@@ -7,11 +7,14 @@ use wn_api::spec::WindowsNodeConfigSpec;
 use crate::component::ownership::{self, Ownership};
 use crate::network;
 use crate::network::role::Backend;
-use crate::observed::{BlockFacts, CalicoObject, Observed};
+use crate::observed::{BlockFacts, ConfigObject, Observed};
 use crate::release::{self, Release};
 
+/// What a check reads: everything observed, and the spec.
 pub struct Cluster<'a> {
+    /// The spec, which is valid.
     pub spec: &'a WindowsNodeConfigSpec,
+    /// Everything observed.
     pub observed: &'a Observed,
     /// How Calico networks Windows nodes; `None` where it only enforces policy, so that its pools, IPAM and
     /// BGP are none of Windows' concern.
@@ -19,6 +22,7 @@ pub struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
+    /// The view of the checks for a spec and an observation.
     pub fn of(spec: &'a WindowsNodeConfigSpec, observed: &'a Observed) -> Self {
         Self {
             spec,
@@ -28,11 +32,12 @@ impl<'a> Cluster<'a> {
     }
 
     /// A configuration of Calico's, by kind and name.
-    pub fn object(&self, kind: ConfigKind, name: &str) -> Option<&'a CalicoObject> {
+    pub fn object(&self, kind: ConfigKind, name: &str) -> Option<&'a ConfigObject> {
         self.observed.calico.objects.get(&(kind, name.to_owned()))
     }
 
-    pub fn felix(&self) -> Option<&'a CalicoObject> {
+    /// FelixConfiguration `default`; `None` when there is none.
+    pub fn felix(&self) -> Option<&'a ConfigObject> {
         self.object(ConfigKind::FelixConfiguration, DEFAULT)
     }
 

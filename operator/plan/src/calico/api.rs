@@ -1,4 +1,4 @@
-//! Which form of Calico's API holds the truth, and when it must not be written.
+//! Which of Calico's APIs is in use, and when nothing must be written to it.
 
 use wn_api::calico::{CalicoApi, ConfigKind, GROUP_V1, GROUP_V3};
 use wn_api::reasons::Reason;
@@ -6,16 +6,16 @@ use wn_api::reasons::Reason;
 use crate::finding::{Finding, names_of};
 use crate::observed::{API_GROUP, CalicoFacts, MigrationFacts};
 
-/// As Calico's own clients choose (libcalico-go `backend/k8s/discovery.go`, tigera/operator `pkg/apis/version.go`): what
-/// calico-node is told comes first; then a finished migration means v3; else v1 wins when it is served, because v3
-/// beside it is the aggregated server over the same objects; v3 alone is native.
-pub fn form(calico: &CalicoFacts) -> Option<CalicoApi> {
-    // The spec says so. Custom resources beside it are left over from before.
+/// The API that Calico uses, chosen as its own clients choose (libcalico-go `backend/k8s/discovery.go`, tigera/operator
+/// `pkg/apis/version.go`): `CALICO_API_GROUP` of calico-node first, then v3 after a finished migration, then v1 if it is served,
+/// because v3 beside v1 is the aggregated server over the same objects. v3 alone is native. `None` without any CRD of Calico.
+pub fn in_use(calico: &CalicoFacts) -> Option<CalicoApi> {
+    // The spec names an etcd: custom resources are left over from an earlier setup.
     if calico.etcd.is_some() {
         return Some(CalicoApi::Etcd);
     }
-    if let Some(told) = told(calico) {
-        return Some(told);
+    if let Some(api) = configured(calico) {
+        return Some(api);
     }
     match (defines(calico, GROUP_V1), defines(calico, GROUP_V3)) {
         (true, true) if migrated(calico) => Some(CalicoApi::V3),
@@ -36,16 +36,16 @@ fn migrated(calico: &CalicoFacts) -> bool {
     calico.migrations.values().any(finished)
 }
 
-/// What calico-node is told, when all that are there are told the same and it is defined.
-fn told(calico: &CalicoFacts) -> Option<CalicoApi> {
-    let mut forms = calico.api_groups.values();
-    let first = *forms.next()?;
-    (forms.all(|form| *form == first) && defines(calico, first.group())).then_some(first)
+/// What `CALICO_API_GROUP` of calico-node selects, if every DaemonSet selects the same API and its CRDs exist.
+fn configured(calico: &CalicoFacts) -> Option<CalicoApi> {
+    let mut apis = calico.api_groups.values();
+    let first = *apis.next()?;
+    (apis.all(|api| *api == first) && defines(calico, first.group())).then_some(first)
 }
 
-/// Was v1 taken for want of anybody who says so, and is it empty? Then v3, which is defined too, is looked at.
+/// Is v1 in use by default only, and empty? Then the objects of v3, whose CRDs exist too, are read.
 pub fn is_v1_empty(calico: &CalicoFacts) -> bool {
-    let undecided = calico.etcd.is_none() && told(calico).is_none() && !migrated(calico);
+    let undecided = calico.etcd.is_none() && configured(calico).is_none() && !migrated(calico);
     let both = defines(calico, GROUP_V1) && defines(calico, GROUP_V3);
     let mut kinds = calico.objects.keys().map(|(kind, _)| kind);
     undecided
@@ -70,7 +70,14 @@ pub fn unclear(calico: &CalicoFacts) -> Option<Finding> {
 /// Why nothing may be written to Calico now.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Pause {
-    Migration { name: String, phase: String },
+    /// A `DatastoreMigration` moves objects from v1 to v3.
+    Migration {
+        /// Name of the object.
+        name: String,
+        /// Its `status.phase`.
+        phase: String,
+    },
+    /// `spec.datastoreReady` of `ClusterInformation` is false.
     DatastoreNotReady,
 }
 
@@ -126,31 +133,31 @@ mod tests {
     #[case(&[GROUP_V1, GROUP_V3], Some("Converged"), Some(CalicoApi::V3))]
     #[case(&[GROUP_V1, GROUP_V3], Some("Complete"), Some(CalicoApi::V3))]
     #[case(&[GROUP_V1], Some("Failed"), Some(CalicoApi::V1))]
-    fn picks_the_form(
+    fn picks_the_api_in_use(
         #[case] groups: &[&str],
         #[case] phase: Option<&str>,
         #[case] expected: Option<CalicoApi>,
     ) {
-        assert_eq!(form(&facts(groups, phase)), expected);
+        assert_eq!(in_use(&facts(groups, phase)), expected);
     }
 
-    /// What calico-node is told decides, unless it is not there, or two are told different things.
+    /// `CALICO_API_GROUP` decides, unless calico-node is absent or two DaemonSets disagree.
     #[rstest]
     #[case(&[GROUP_V1, GROUP_V3], None, &[CalicoApi::V3], CalicoApi::V3)]
     #[case(&[GROUP_V1, GROUP_V3], Some("Complete"), &[CalicoApi::V1], CalicoApi::V1)]
     #[case(&[GROUP_V1], None, &[CalicoApi::V3], CalicoApi::V1)]
     #[case(&[GROUP_V1, GROUP_V3], None, &[CalicoApi::V3, CalicoApi::V1], CalicoApi::V1)]
     #[case(&[GROUP_V1, GROUP_V3], None, &[CalicoApi::V3, CalicoApi::V3], CalicoApi::V3)]
-    fn calico_node_is_told_the_form(
+    fn api_group_of_calico_node_decides(
         #[case] groups: &[&str],
         #[case] phase: Option<&str>,
-        #[case] told: &[CalicoApi],
+        #[case] configured: &[CalicoApi],
         #[case] expected: CalicoApi,
     ) {
         let mut calico = facts(groups, phase);
         let names = ["calico-node", "canal"].map(|name| ("kube-system".to_owned(), name.to_owned()));
-        calico.api_groups = names.into_iter().zip(told.iter().copied()).collect();
-        assert_eq!(form(&calico), Some(expected));
+        calico.api_groups = names.into_iter().zip(configured.iter().copied()).collect();
+        assert_eq!(in_use(&calico), Some(expected));
     }
 
     #[rstest]
@@ -166,7 +173,7 @@ mod tests {
     fn etcd_is_the_truth_where_the_spec_says_so() {
         let mut calico = facts(&[GROUP_V1, GROUP_V3], Some("Migrating"));
         calico.etcd = Some(EtcdFacts::default());
-        assert_eq!(form(&calico), Some(CalicoApi::Etcd));
+        assert_eq!(in_use(&calico), Some(CalicoApi::Etcd));
         assert_eq!(pause(&calico), None, "what moves are custom resources");
     }
 

@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 
 use super::{pools, selector};
 use crate::finding::names_of;
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{ConfigObject, Observed};
 
 /// A pool that nodes take blocks of by themselves.
 struct Pool<'a> {
     name: &'a str,
-    pool: &'a CalicoObject,
+    pool: &'a ConfigObject,
     free: u64,
 }
 
@@ -25,7 +25,9 @@ struct Nodes {
 /// Pools with too few free blocks, and the nodes that have none.
 #[derive(Debug, Eq, PartialEq)]
 pub struct Short {
+    /// Names of the pools, at most three.
     pub pools: String,
+    /// Names of the nodes, at most three.
     pub nodes: String,
 }
 
@@ -75,7 +77,7 @@ fn short(observed: &Observed, wanted: impl Fn(Nodes) -> u64) -> Option<Short> {
     })
 }
 
-fn candidate<'a>(observed: &Observed, name: &'a str, pool: &'a CalicoObject) -> Option<Pool<'a>> {
+fn candidate<'a>(observed: &Observed, name: &'a str, pool: &'a ConfigObject) -> Option<Pool<'a>> {
     let cidr = pool
         .cidr_v4()
         .filter(|_| pools::is_enabled_v4(pool) && pools::allows_workloads(pool))?;

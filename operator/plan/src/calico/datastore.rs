@@ -1,5 +1,5 @@
-//! Whether the datastore that the spec names can be worked with now. Everything else in the plan speaks of
-//! fields, and does not know what holds them.
+//! Whether the datastore that the spec names can be used now. The rest of the plan reads and sets fields, and does not know which
+//! datastore holds them.
 
 use wn_api::calico::CalicoApi;
 use wn_api::names::etcd::{CA, CERT, KEY, PREFIX};
@@ -9,8 +9,8 @@ use wn_api::spec::{Datastore, DatastoreType, Etcd, EtcdSecret};
 use crate::finding::Finding;
 use crate::observed::{EtcdTrouble, Observed};
 
-/// The store that originals are of, when the spec names another kind of store now. Given back into this one they would be
-/// wrong, and in that one they would be lost.
+/// The datastore that the originals belong to, if the spec names another kind now. Restored into the new datastore they would be
+/// wrong, and in the old one they would be lost.
 pub fn of_another(spec: &Datastore, observed: &Observed) -> Option<CalicoApi> {
     let calico = observed.readable()?.status.as_ref()?.calico.as_ref()?;
     let api = calico.api.filter(|_| !calico.originals.is_empty())?;
@@ -29,8 +29,8 @@ pub fn finding(spec: &Datastore, observed: &Observed) -> Option<Finding> {
         return Some(Finding {
             reason: Reason::InputInvalid,
             message: format!(
-                "spec.calico.datastore was changed, and status.calico.originals are to be restored to the one before: set its type back to \
-                 {before}, delete the WindowsNodeConfig, and create it anew with the other"
+                "spec.calico.datastore was changed, but status.calico.originals belong to the earlier datastore: set its type back to {before}, \
+                 delete the WindowsNodeConfig, and create it again with the new type"
             ),
         });
     }
@@ -43,7 +43,7 @@ pub fn finding(spec: &Datastore, observed: &Observed) -> Option<Finding> {
         // What is known is of the datastore that was named before.
         _ => Some(Finding {
             reason: Reason::Progressing,
-            message: "spec.calico.datastore was changed: what it holds is read first".to_owned(),
+            message: "spec.calico.datastore was changed: its contents are being read".to_owned(),
         }),
     }
 }
@@ -58,13 +58,14 @@ fn empty(etcd: &Etcd) -> Finding {
         reason: Reason::CalicoNotInstalled,
         message: format!(
             "etcd at {} has none of Calico's keys below {}/: check endpoints and prefix of spec.calico.datastore.etcd, or install Calico; \
-             nothing else is needed, the operator notices",
+             the operator continues by itself",
             etcd.endpoints.join(", "),
             prefix(etcd)
         ),
     }
 }
 
+/// First path element of Calico's keys, `/calico` by default.
 pub fn prefix(etcd: &Etcd) -> &str {
     etcd.prefix.as_deref().unwrap_or(PREFIX)
 }
@@ -106,8 +107,8 @@ fn describe(trouble: &EtcdTrouble, etcd: &Etcd, namespace: &str) -> Finding {
         EtcdTrouble::Unreachable { endpoint, error } => (
             Reason::DatastoreUnreachable,
             format!(
-                "etcd at {endpoint} cannot be used ({error}): check that it runs, that its address is right, and that it takes the client \
-                 certificate; it is tried again"
+                "etcd at {endpoint} cannot be used ({error}): check that it runs, that its address is right, and that it accepts the client \
+                 certificate; the operator keeps trying"
             ),
         ),
     };

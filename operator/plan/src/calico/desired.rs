@@ -112,7 +112,7 @@ fn vni(spec: &WindowsNodeConfigSpec, observed: &Observed, originals: &[Original]
     asked.or_else(set).or_else(found).unwrap_or(MIN_VXLAN_VNI)
 }
 
-/// What agents are told: the VNI that Felix has after the plan's writes. While the one we want is held back, reported on or
+/// The VNI that agents use: that of Felix after the plan's writes. While the one we want is held back, reported on or
 /// somebody else's, Linux nodes go on with the one that is stored.
 pub fn agents_vni<'a>(
     spec: &WindowsNodeConfigSpec,

@@ -17,7 +17,9 @@ const REST: SignedDuration = SignedDuration::from_hours(1);
 /// What is contested.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Subject {
+    /// A field of a configuration object.
     Field(FieldId),
+    /// A DaemonSet or ConfigMap of the operator.
     Object(OwnObject),
 }
 
@@ -68,6 +70,7 @@ impl FlapGuard {
         (recent + 1 >= LIMIT).then(|| now + REST)
     }
 
+    /// Records that drift of `subject` was repaired at `now`.
     pub fn repaired(&mut self, subject: impl Into<Subject>, now: Timestamp) {
         let history = self.subjects.entry(subject.into()).or_default();
         history.given_up = None;

@@ -5,7 +5,7 @@ use wn_api::status::Original;
 
 use super::api;
 use crate::field::FieldId;
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{ConfigObject, Observed};
 
 /// The stored entries without those of objects that were deleted and created again under their name.
 pub fn held(observed: &Observed) -> Vec<Original> {
@@ -23,8 +23,8 @@ pub fn is_there(original: &Original, observed: &Observed) -> bool {
     object.is_some_and(|object| is_about(original, object, observed))
 }
 
-/// Is the entry about this very object? In another form of Calico's API the same object has another uid.
-fn is_about(original: &Original, object: &CalicoObject, observed: &Observed) -> bool {
+/// Does the entry belong to this object? In another API of Calico the same object has another uid.
+fn is_about(original: &Original, object: &ConfigObject, observed: &Observed) -> bool {
     let uid = original
         .uid
         .as_ref()
@@ -32,11 +32,13 @@ fn is_about(original: &Original, object: &CalicoObject, observed: &Observed) -> 
     uid.is_none_or(|uid| *uid == object.uid)
 }
 
+/// The API that Calico uses, for a kind that Calico defines; `None` for other kinds.
 pub fn api_of(kind: ConfigKind, observed: &Observed) -> Option<CalicoApi> {
-    let form = api::form(&observed.calico);
-    form.filter(|_| ConfigKind::OF_CALICO.contains(&kind))
+    let calico_api = api::in_use(&observed.calico);
+    calico_api.filter(|_| ConfigKind::OF_CALICO.contains(&kind))
 }
 
-pub fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a CalicoObject> {
+/// The configuration object that has the field.
+pub fn object<'a>(observed: &'a Observed, id: &FieldId) -> Option<&'a ConfigObject> {
     observed.object(id.kind, &id.name)
 }

@@ -1,4 +1,4 @@
-//! Changes that interrupt traffic between pods that run, and what is said while one is held back
+//! Changes that interrupt traffic between running pods, and the message while one is held back
 //! (`spec.calico.encapsulation.whenInUse`).
 
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use super::pools;
 use crate::field::{Desired, FieldId, plain, shown};
 use crate::finding::names_of;
 use crate::observed::tigera::{POOLS, pool_field};
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{ConfigObject, Observed};
 
 /// Fields of Felix that every packet of an overlay carries: nodes that differ in one do not reach each other, and all change
 /// at another moment. With Felix' defaults (`felix/config/config_params.go`).
@@ -31,7 +31,7 @@ pub fn interrupts_felix(observed: &Observed, field: &str, from: Option<&Value>, 
 /// Does a change of this field of a pool interrupt pods on Linux nodes?
 pub fn interrupts_pool(
     observed: &Observed,
-    pool: &CalicoObject,
+    pool: &ConfigObject,
     field: &str,
     from: Option<&Value>,
     to: Option<&Value>,
@@ -113,17 +113,17 @@ fn interrupted(original: &Original, observed: &Observed) -> Vec<String> {
 }
 
 /// The range of the pool in the Installation whose encapsulation the field is.
-fn cidr_in_use(observed: &Observed, installation: &CalicoObject, field: &str) -> Option<String> {
+fn cidr_in_use(observed: &Observed, installation: &ConfigObject, field: &str) -> Option<String> {
     let list = installation.spec.get(POOLS)?.as_array()?;
     let mut cidrs = list.iter().filter_map(|p| p.get("cidr")?.as_str());
     let cidr = cidrs.find(|cidr| pool_field(cidr) == field)?;
     pools::in_use_cidr(observed, cidr).then(|| cidr.to_owned())
 }
 
-/// What is said of a change that waits.
+/// The message about a change that is held back.
 pub fn in_use(pool: &str, wanted: &str) -> String {
     format!(
-        "{pool} already serves pods on Linux nodes, whose traffic a change of encapsulation interrupts; waiting to set {wanted}: \
+        "{pool} already serves pods on Linux nodes, whose traffic a change of encapsulation would interrupt; waiting to set {wanted}: \
          set spec.calico.encapsulation.whenInUse to Migrate to allow it"
     )
 }

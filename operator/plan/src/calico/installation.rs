@@ -9,7 +9,7 @@ use super::{hold, pools};
 use crate::field::{Desired, is_met, plain};
 use crate::network;
 use crate::network::role::{Backend, CalicoRole};
-use crate::observed::CalicoObject;
+use crate::observed::ConfigObject;
 use crate::observed::tigera::{POOLS, pool_field};
 use crate::tigera::{self, AgentOwner, installation_object};
 
@@ -49,7 +49,7 @@ impl Judge<'_> {
         }
     }
 
-    fn encapsulations(&self, installation: &CalicoObject) -> Vec<Desired> {
+    fn encapsulations(&self, installation: &ConfigObject) -> Vec<Desired> {
         match network::of(self.spec.network.type_).calico {
             CalicoRole::Networking(backend) => tigera::encapsulations(self.observed, installation, backend),
             CalicoRole::Policy { .. } => Vec::new(),
@@ -57,7 +57,7 @@ impl Judge<'_> {
     }
 
     /// One finding for all, with one command that fixes all.
-    fn report_on(&mut self, fields: &[Desired], installation: &CalicoObject) {
+    fn report_on(&mut self, fields: &[Desired], installation: &ConfigObject) {
         let differing = tigera::differing(fields, installation);
         if differing.is_empty() {
             return;
@@ -71,7 +71,7 @@ impl Judge<'_> {
     }
 
     /// Theirs may come when ours is gone from every node, and no sooner.
-    fn withhold_switch(&mut self, fields: &mut Vec<Desired>, installation: &CalicoObject) {
+    fn withhold_switch(&mut self, fields: &mut Vec<Desired>, installation: &ConfigObject) {
         let switch = tigera::switch();
         let waits = !is_met(&switch, installation.spec.get(&switch.id.field))
             && fields.contains(&switch)
@@ -81,7 +81,7 @@ impl Judge<'_> {
             self.find(
                 Reason::WaitingForPrecondition,
                 format!(
-                    "{} waits until the last pod of our DaemonSet calico-node-windows is gone, to become HNS",
+                    "{} is set to HNS when the last pod of the operator's DaemonSet calico-node-windows is gone",
                     switch.id
                 ),
             );
@@ -90,7 +90,7 @@ impl Judge<'_> {
 
     /// Pools whose pods would lose traffic: nothing of the Installation is written then, because tigera/operator refuses
     /// Windows with any other encapsulation.
-    fn pools_held(&mut self, fields: &[Desired], installation: &CalicoObject) -> bool {
+    fn pools_held(&mut self, fields: &[Desired], installation: &ConfigObject) -> bool {
         let hold = self.spec.calico.encapsulation.when_in_use == WhenInUse::Hold;
         let differing = fields
             .iter()
@@ -115,12 +115,12 @@ impl Judge<'_> {
         hold && !used.is_empty()
     }
 
-    /// A pool that tigera/operator makes of the Installation differs: what we wrote there it has still to do, what
-    /// stopped us is said there.
+    /// A pool that tigera/operator creates from the Installation differs. tigera/operator has still to apply what the operator wrote
+    /// to the Installation; what the operator may not write there is reported there.
     pub(super) fn reconciled_pool(
         &mut self,
         name: &str,
-        pool: &CalicoObject,
+        pool: &ConfigObject,
         backend: Backend,
         wanted: &str,
     ) {

@@ -1,6 +1,6 @@
 //! Calico's configuration: what Windows nodes need of it, who may be overruled for it, what is restored.
 //!
-//! The plan speaks of kinds, names and fields; which API or store holds them is the runtime's matter.
+//! The plan has kinds, names and fields. The runtime knows which API or store holds them.
 //! Invariant: no write without an entry in `originals` that was stored before it.
 
 pub mod api;
@@ -37,9 +37,13 @@ use flap_guard::FlapGuard;
 /// A write to one Calico object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Write {
+    /// Kind of the object.
     pub kind: ConfigKind,
+    /// Name of the object.
     pub name: String,
+    /// The request.
     pub action: Action,
+    /// The fields that it changes, for Events and `mode: Observe`.
     pub changes: Vec<Change>,
 }
 
@@ -47,21 +51,30 @@ pub struct Write {
 /// somebody else's field never lands on a newer object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
+    /// Creates the object; fails if it exists.
     Create {
+        /// Its fields.
         spec: Map<String, Value>,
     },
     /// Server-side apply of every field we hold on the object.
     Apply {
+        /// Every field that the operator holds on the object, with its desired value.
         spec: Map<String, Value>,
+        /// Version that was decided on.
         resource_version: String,
     },
-    /// Merge patch that gives fields back; null removes one.
+    /// Merge patch that restores fields; null removes one.
     Restore {
+        /// Fields to set, and null for fields to remove.
         spec: Map<String, Value>,
+        /// Version that was decided on.
         resource_version: String,
     },
+    /// Deletes an object that the operator created.
     Delete {
+        /// Uid of that object.
         uid: String,
+        /// Version that was decided on.
         resource_version: String,
     },
 }
@@ -69,13 +82,15 @@ pub enum Action {
 /// What to do to Calico now.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CalicoPlan {
-    pub form: Option<CalicoApi>,
+    /// The API that Calico uses; `None` when there is no Calico.
+    pub api: Option<CalicoApi>,
     /// In the order they are to be made; the first failure ends the pass.
     pub writes: Vec<Write>,
     /// To be stored before the first write.
     pub originals: Vec<Original>,
     /// Which of them nobody knows the value of, and what to do about it.
     pub unknown: Option<Finding>,
+    /// What is not as Windows nodes need it, and stays so for now.
     pub findings: Vec<Finding>,
     /// Fields that were just found contested.
     pub given_up: Vec<FieldId>,
@@ -104,28 +119,28 @@ pub fn plan(
         return beside(profile, spec, observed, flaps, held, now);
     }
     if let Some(finding) = datastore::finding(&spec.calico.datastore, observed) {
-        let form = datastore::of_another(&spec.calico.datastore, observed);
+        let calico_api = datastore::of_another(&spec.calico.datastore, observed);
         return blocked(
-            form.or_else(|| api::form(&observed.calico)),
+            calico_api.or_else(|| api::in_use(&observed.calico)),
             held,
             finding.reason,
             finding.message,
         );
     }
-    let Some(form) = api::form(&observed.calico) else {
+    let Some(calico_api) = api::in_use(&observed.calico) else {
         return blocked(None, held, Reason::CalicoNotInstalled, NOT_INSTALLED.to_owned());
     };
     if let Some(unclear) = api::unclear(&observed.calico) {
-        return blocked(Some(form), held, unclear.reason, unclear.message);
+        return blocked(Some(calico_api), held, unclear.reason, unclear.message);
     }
     if let Some(pause) = api::pause(&observed.calico) {
         let (reason, message) = describe(&pause);
-        return blocked(Some(form), held, reason, message);
+        return blocked(Some(calico_api), held, reason, message);
     }
     let judged = ownership::judge(spec, observed, &held, flaps, now);
     let list = originals::next(&held, &judged, spec, observed);
     CalicoPlan {
-        form: Some(form),
+        api: Some(calico_api),
         writes: writes::writes(&judged, observed, &held, &list),
         unknown: originals::unknown(&list, spec),
         originals: list,
@@ -138,7 +153,7 @@ pub fn plan(
     }
 }
 
-/// The VNI that agents are told: what `FelixConfiguration` will say after the writes of the plan.
+/// The VNI that agents use: that of `FelixConfiguration` after the writes of the plan.
 pub fn agents_vni(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &CalicoPlan) -> i32 {
     let changes = plan.writes.iter().flat_map(|w| &w.changes);
     desired::agents_vni(spec, observed, changes, &plan.originals)
@@ -153,7 +168,7 @@ fn beside(
     held: Vec<Original>,
     now: Timestamp,
 ) -> CalicoPlan {
-    let form = api::form(&observed.calico);
+    let calico_api = api::in_use(&observed.calico);
     let fields = profile.checks.settings(observed);
     let (judged, of_network) = match network::flannel::held(spec, observed, &fields) {
         Some(finding) => (judged::Judged::default(), vec![finding]),
@@ -162,10 +177,10 @@ fn beside(
     let list = originals::next(&held, &judged, spec, observed);
     let mut findings = judged.findings.clone();
     let unclear = api::unclear(&observed.calico);
-    let usable = form.is_some() && unclear.is_none() && api::pause(&observed.calico).is_none();
+    let usable = calico_api.is_some() && unclear.is_none() && api::pause(&observed.calico).is_none();
     findings.extend(unclear);
     CalicoPlan {
-        form,
+        api: calico_api,
         writes: writes::writes(&judged, observed, &held, &list),
         unknown: originals::unknown(&list, spec),
         originals: list,
@@ -180,11 +195,16 @@ fn beside(
 }
 
 const NOT_INSTALLED: &str = "neither crd.projectcalico.org nor projectcalico.org defines FelixConfiguration: install Calico; \
-                             nothing else is needed, the operator notices";
+                             the operator continues by itself";
 
-fn blocked(form: Option<CalicoApi>, originals: Vec<Original>, reason: Reason, message: String) -> CalicoPlan {
+fn blocked(
+    calico_api: Option<CalicoApi>,
+    originals: Vec<Original>,
+    reason: Reason,
+    message: String,
+) -> CalicoPlan {
     CalicoPlan {
-        form,
+        api: calico_api,
         originals,
         findings: vec![Finding { reason, message }],
         ..CalicoPlan::default()

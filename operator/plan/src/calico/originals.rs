@@ -1,4 +1,4 @@
-//! The values to restore: what they are, when they are written down, when they lapse.
+//! The values to restore: what they are, when they are stored, when they are dropped.
 
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
@@ -13,7 +13,7 @@ use super::held::{api_of, object};
 use super::judged::Judged;
 use crate::field::FieldId;
 use crate::finding::Finding;
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{ConfigObject, Observed};
 
 /// The list to store before the next write: every wanted field, with the value it had when we first
 /// wanted it, and which earlier values are still held (see `keeps`).
@@ -81,7 +81,7 @@ pub fn unknown(list: &[Original], spec: &WindowsNodeConfigSpec) -> Option<Findin
     (matters && !fields.is_empty()).then(|| Finding {
         reason: Reason::OriginalsUnknown,
         message: format!(
-            "an earlier WindowsNodeConfig set these fields, and their values before that are not known, so deletion cannot restore them: {}; \
+            "an earlier WindowsNodeConfig set these fields and their original values are unknown, so deletion cannot restore them: {}; \
              give the values in spec.calico.originals.values, or set spec.calico.originals.unknown to Accept",
             fields.join(", ")
         ),
@@ -89,7 +89,7 @@ pub fn unknown(list: &[Original], spec: &WindowsNodeConfigSpec) -> Option<Findin
 }
 
 /// We meant to create the object, and someone else did before us: it is theirs, with their values.
-fn lost_race(original: &Original, object: Option<&CalicoObject>) -> bool {
+fn lost_race(original: &Original, object: Option<&ConfigObject>) -> bool {
     let unseen = original.created && original.uid.is_none();
     unseen && object.is_some_and(|o| !o.is_made_by_us(&original.field, &original.applied))
 }
@@ -100,9 +100,9 @@ fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed, u
     // A field that another network type adds to an object that we created is created by us, too.
     let made = of_object().any(|o| o.created && !lost_race(o, object));
     // Nobody else ever wrote to it: an earlier WindowsNodeConfig created it.
-    let found_made = object.is_some_and(CalicoObject::is_ours_alone) && of_object().next().is_none();
+    let found_made = object.is_some_and(ConfigObject::is_ours_alone) && of_object().next().is_none();
     let created = id.kind.is_created() && (object.is_none() || made || found_made);
-    let set_before = |o: &CalicoObject| untouched && was_set_before(o, id, observed);
+    let set_before = |o: &ConfigObject| untouched && was_set_before(o, id, observed);
     let known = object.filter(|o| !created && !set_before(o));
     Original {
         kind: id.kind,
@@ -117,10 +117,10 @@ fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed, u
     }
 }
 
-/// Was a field that has our value and no entry set by an earlier `WindowsNodeConfig`? Managed fields tell. Where there are
-/// none (etcd, a cluster restored from a backup) the present one tells: it was created with our finalizer and without a
+/// Was a field that has our value and no entry set by an earlier `WindowsNodeConfig`? Managed fields show it. Where there are
+/// none (etcd, a cluster restored from a backup) the present object shows it: it was created with our finalizer and without a
 /// status.
-fn was_set_before(object: &CalicoObject, id: &FieldId, observed: &Observed) -> bool {
+fn was_set_before(object: &ConfigObject, id: &FieldId, observed: &Observed) -> bool {
     let held = object.held.contains(&id.field) && !object.owners.contains_key(&id.field);
     held || observed.readable().is_some_and(is_restored)
 }
@@ -141,7 +141,7 @@ fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Or
     let Some(object) = object(observed, &FieldId::of(original)) else {
         // While Calico's API cannot be read, a missing object proves nothing.
         let proven = ConfigKind::OF_CALICO.contains(&original.kind)
-            && api::form(&observed.calico).is_some()
+            && api::in_use(&observed.calico).is_some()
             && api::unclear(&observed.calico).is_none()
             && api::pause(&observed.calico).is_none();
         return (!proven || (original.created && original.uid.is_none())).then(|| original.clone());
@@ -176,6 +176,7 @@ pub fn lapsed(original: &Original, judged: &Judged) -> bool {
     released(original, judged) || replaced(original, judged)
 }
 
+/// Is the entry about a field that the operator no longer wants to set?
 pub fn released(original: &Original, judged: &Judged) -> bool {
     judged.released.iter().any(|id| id.is_of(original))
 }

@@ -18,7 +18,7 @@ use crate::field::{Desired, is_met, plain, shown, who};
 use crate::finding::{Finding, names_of};
 use crate::network;
 use crate::network::role::{Backend, CalicoRole};
-use crate::observed::{CalicoObject, FieldOwner, Observed};
+use crate::observed::{ConfigObject, FieldOwner, Observed};
 use crate::tigera;
 
 pub(super) struct Judge<'a> {
@@ -30,6 +30,7 @@ pub(super) struct Judge<'a> {
     pub(super) judged: Judged,
 }
 
+/// Decides for every field that Windows nodes need whether the operator may write it.
 pub fn judge(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
@@ -127,7 +128,7 @@ impl Judge<'_> {
         all
     }
 
-    fn pool(&mut self, name: &str, pool: &CalicoObject, backend: Backend) -> bool {
+    fn pool(&mut self, name: &str, pool: &ConfigObject, backend: Backend) -> bool {
         let fields = desired::pool(name, backend);
         let differing: Vec<_> = fields
             .iter()
@@ -290,8 +291,8 @@ fn too_small(short: &capacity::Short) -> String {
 
 fn unreadable_selector(pools: &str) -> String {
     format!(
-        "spec.nodeSelector of IPPool {pools} is not a selector of Calico's, so that Calico's IPAM gives no node an address: correct it, \
-         e.g. to all(); the pool is not changed"
+        "spec.nodeSelector of IPPool {pools} is not a valid selector, so Calico's IPAM assigns no addresses: correct it, e.g. to all(); \
+         the operator does not change the pool"
     )
 }
 
@@ -331,10 +332,10 @@ fn contested(desired: &Desired, current: Option<&Value>, by: &str) -> String {
     )
 }
 
-fn managers(owners: &[FieldOwner], object: Option<&CalicoObject>) -> String {
+fn managers(owners: &[FieldOwner], object: Option<&ConfigObject>) -> String {
     if owners.is_empty() {
         return object
-            .map_or("an unknown manager", CalicoObject::unknown_writer)
+            .map_or("an unknown manager", ConfigObject::unknown_writer)
             .to_owned();
     }
     owners

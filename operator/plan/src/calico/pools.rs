@@ -6,7 +6,7 @@ use wn_api::calico::ConfigKind;
 use wn_api::names::labels;
 
 use super::selector;
-use crate::observed::{CalicoObject, Labels, Observed};
+use crate::observed::{ConfigObject, Labels, Observed};
 
 /// A block longer than this cannot hold the four addresses HNS reserves and a pod
 /// (libcalico-go `lib/ipam/ipam.go`, `getMaxPrefixLen`).
@@ -18,7 +18,7 @@ const DEFAULT_BLOCK: i64 = 26;
 const RESERVED: u64 = 4;
 
 /// Every pool, by name.
-pub fn all(observed: &Observed) -> impl Iterator<Item = (&str, &CalicoObject)> {
+pub fn all(observed: &Observed) -> impl Iterator<Item = (&str, &ConfigObject)> {
     let objects = observed.calico.objects.iter();
     objects
         .filter(|((kind, _), _)| *kind == ConfigKind::IpPool)
@@ -26,26 +26,27 @@ pub fn all(observed: &Observed) -> impl Iterator<Item = (&str, &CalicoObject)> {
 }
 
 /// Enabled IPv4 pools from which a Windows node could be given a block for pods.
-pub fn serving_windows(observed: &Observed) -> Vec<(&str, &CalicoObject)> {
+pub fn serving_windows(observed: &Observed) -> Vec<(&str, &ConfigObject)> {
     let nodes = windows_labels(observed);
     all(observed).filter(|(_, pool)| serves(pool, &nodes)).collect()
 }
 
 /// The same of a pool in an Installation, which spells its fields like an IPPool's as far as they decide about this.
 pub fn could_serve_windows(observed: &Observed, pool: &Value) -> bool {
-    let pool = CalicoObject::read(ConfigKind::IpPool, &json!({ "spec": pool }));
+    let pool = ConfigObject::read(ConfigKind::IpPool, &json!({ "spec": pool }));
     serves(&pool, &windows_labels(observed))
 }
 
 /// Do pods on Linux nodes hold addresses of the range?
 pub fn in_use_cidr(observed: &Observed, cidr: &str) -> bool {
     let pool = json!({ "spec": { "cidr": cidr } });
-    in_use(observed, &CalicoObject::read(ConfigKind::IpPool, &pool))
+    in_use(observed, &ConfigObject::read(ConfigKind::IpPool, &pool))
 }
 
 /// A pool as far as it decides which Windows nodes are given a block of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Offer {
+    /// `spec.nodeSelector`; empty means all nodes.
     pub selector: String,
     /// Its blocks have room for Windows.
     pub fits: bool,
@@ -71,16 +72,16 @@ pub fn offers(observed: &Observed) -> Vec<Offer> {
         .collect()
 }
 
-fn serves(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
+fn serves(pool: &ConfigObject, nodes: &[&Labels]) -> bool {
     is_enabled_v4(pool) && block_size(pool) <= LONGEST_WINDOWS_BLOCK && selects(pool, nodes)
 }
 
 /// Would IPAM take the pool for a pod on a Windows node, if its addresses were of any use there?
-pub fn selects_windows(observed: &Observed, pool: &CalicoObject) -> bool {
+pub fn selects_windows(observed: &Observed, pool: &ConfigObject) -> bool {
     selects(pool, &windows_labels(observed))
 }
 
-fn selects(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
+fn selects(pool: &ConfigObject, nodes: &[&Labels]) -> bool {
     allows_workloads(pool)
         && pool.text("assignmentMode") != "Manual"
         // A selector that cannot be read selects nothing: a pool that may not be Windows nodes' is not touched.
@@ -89,7 +90,7 @@ fn selects(pool: &CalicoObject, nodes: &[&Labels]) -> bool {
 
 /// Pools that would serve workloads of Windows nodes if their blocks had room.
 pub fn with_small_blocks(observed: &Observed) -> impl Iterator<Item = &str> {
-    let small = |pool: &CalicoObject| {
+    let small = |pool: &ConfigObject| {
         let size = pool.spec.get("blockSize").and_then(Value::as_i64);
         is_enabled_v4(pool) && allows_workloads(pool) && size.is_some_and(|s| s > LONGEST_WINDOWS_BLOCK)
     };
@@ -101,7 +102,7 @@ pub fn with_small_blocks(observed: &Observed) -> impl Iterator<Item = &str> {
 /// Pools with a `nodeSelector` that cannot be read. One is enough to have Calico's IPAM fail on every node
 /// (libcalico-go `lib/ipam/ipam.go`, `determinePools`).
 pub fn with_unreadable_selector(observed: &Observed) -> impl Iterator<Item = &str> {
-    let unreadable = |pool: &CalicoObject| {
+    let unreadable = |pool: &ConfigObject| {
         is_enabled_v4(pool) && selector::matches(pool.text("nodeSelector"), &Labels::default()).is_none()
     };
     all(observed)
@@ -110,7 +111,7 @@ pub fn with_unreadable_selector(observed: &Observed) -> impl Iterator<Item = &st
 }
 
 /// Prefix length of the pool's blocks.
-pub fn block_size(pool: &CalicoObject) -> i64 {
+pub fn block_size(pool: &ConfigObject) -> i64 {
     pool.number("blockSize").unwrap_or(DEFAULT_BLOCK)
 }
 
@@ -120,11 +121,13 @@ pub fn capacity(block_size: i64) -> u64 {
     (1_u64 << bits).saturating_sub(RESERVED)
 }
 
-pub fn is_enabled_v4(pool: &CalicoObject) -> bool {
+/// Is it an IPv4 pool that is not disabled?
+pub fn is_enabled_v4(pool: &ConfigObject) -> bool {
     !pool.is_true("disabled") && pool.cidr_v4().is_some()
 }
 
-pub fn allows_workloads(pool: &CalicoObject) -> bool {
+/// May pods have addresses of it (`spec.allowedUses`)?
+pub fn allows_workloads(pool: &ConfigObject) -> bool {
     match pool.spec.get("allowedUses").and_then(Value::as_array) {
         Some(uses) if !uses.is_empty() => uses.iter().any(|u| u == "Workload"),
         _ => true,
@@ -143,7 +146,7 @@ fn windows_labels(observed: &Observed) -> Vec<&Labels> {
 }
 
 /// Do pods on Linux nodes hold addresses of the pool?
-pub fn in_use(observed: &Observed, pool: &CalicoObject) -> bool {
+pub fn in_use(observed: &Observed, pool: &ConfigObject) -> bool {
     let Some(cidr) = pool.cidr_v4() else { return false };
     let within = |block: Ipv4Net| cidr.contains(&block);
     observed
@@ -159,8 +162,8 @@ mod tests {
     use crate::observed::{BlockFacts, NodeFacts};
     use rstest::rstest;
 
-    fn pool(spec: Value) -> CalicoObject {
-        CalicoObject::read(ConfigKind::IpPool, &json!({ "spec": spec }))
+    fn pool(spec: Value) -> ConfigObject {
+        ConfigObject::read(ConfigKind::IpPool, &json!({ "spec": spec }))
     }
 
     fn cluster(spec: Value) -> Observed {

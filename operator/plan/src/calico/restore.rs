@@ -9,13 +9,15 @@ use super::{Action, Write, held, hold};
 use crate::field::{Change, FieldId};
 use crate::field::{plain, shown};
 use crate::finding::names_of;
-use crate::observed::{CalicoObject, Config, Observed};
+use crate::observed::{Config, ConfigObject, Observed};
 use crate::tigera;
 
 /// What is written, and what is left as it is and why.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Restoration {
+    /// In the order in which they are made.
     pub writes: Vec<Write>,
+    /// One sentence for each field that is not restored, with the reason.
     pub left: Vec<String>,
     /// Why encapsulation, and what it depends on, is not restored yet.
     pub held: Option<String>,
@@ -34,6 +36,7 @@ const ORDER: [ConfigKind; 5] = [
 /// What tigera/operator's agent needs while it runs on.
 const KEPT: [ConfigKind; 2] = [ConfigKind::Installation, ConfigKind::IpamConfiguration];
 
+/// Restores every field that still has the operator's value, as far as its original is known.
 pub fn restoration(all: &[Original], observed: &Observed) -> Restoration {
     let runs_on = tigera::runs_on(observed);
     // An object that is gone took its fields along, and one created again under its name has its own.
@@ -82,7 +85,7 @@ fn needed(original: &Original) -> Option<String> {
     let changed = original.previous.as_ref() != Some(&original.applied);
     changed.then(|| {
         format!(
-            "{}: tigera/operator runs its agent on Windows nodes, which needs it; its value before us was {}",
+            "{}: the agent of tigera/operator on Windows nodes needs it; its original value was {}",
             FieldId::of(original),
             shown(original.previous.as_ref()),
         )
@@ -93,7 +96,7 @@ fn restore_object(
     kind: ConfigKind,
     name: &str,
     fields: &[&Original],
-    object: &CalicoObject,
+    object: &ConfigObject,
     to: &mut Restoration,
 ) {
     let created = fields.iter().all(|o| o.created);
@@ -104,7 +107,7 @@ fn restore_object(
     if created {
         let writers = object.foreign_writers.join(", ");
         to.left.push(format!(
-            "{} {name}: the operator created it, but {writers} wrote to it since; delete it if nothing needs it",
+            "{} {name}: the operator created it, but {writers} have written to it since; delete it if nothing needs it",
             kind.as_str()
         ));
         // Its schema requires the field, so that cannot be taken back alone.
@@ -143,7 +146,7 @@ fn restore_object(
     }
 }
 
-fn deletion(kind: ConfigKind, name: &str, fields: &[&Original], object: &CalicoObject) -> Write {
+fn deletion(kind: ConfigKind, name: &str, fields: &[&Original], object: &ConfigObject) -> Write {
     let action = Action::Delete {
         uid: object.uid.clone(),
         resource_version: object.resource_version.clone(),
@@ -157,7 +160,7 @@ fn deletion(kind: ConfigKind, name: &str, fields: &[&Original], object: &CalicoO
     }
 }
 
-fn change(original: &Original, object: &CalicoObject) -> Change {
+fn change(original: &Original, object: &ConfigObject) -> Change {
     Change {
         id: FieldId::of(original),
         from: object.spec.get(&original.field).cloned(),
@@ -173,23 +176,23 @@ fn accepts_unknown(observed: &Observed) -> bool {
 
 fn not_known(original: &Original) -> String {
     format!(
-        "{}: an earlier WindowsNodeConfig set it to {}, and its value before that is not known",
+        "{}: an earlier WindowsNodeConfig set it to {}, and its original value is unknown",
         FieldId::of(original),
         plain(&original.applied)
     )
 }
 
-fn changed_since(original: &Original, object: &CalicoObject) -> String {
+fn changed_since(original: &Original, object: &ConfigObject) -> String {
     let (id, previous) = (FieldId::of(original), shown(original.previous.as_ref()));
     let applied = plain(&original.applied);
     match object.spec.get(&original.field) {
         Some(now) if *now == original.applied => {
             let owners = object.owners.get(&original.field).into_iter().flatten();
             let owners = names_of(owners.map(|o| o.manager.as_str()));
-            format!("{id}: {owners} also set {applied}; its value before us was {previous}")
+            format!("{id}: {owners} also set {applied}; its original value was {previous}")
         }
         now => format!(
-            "{id}: we set {applied}, it is {} now; its value before us was {previous}",
+            "{id}: the operator set {applied}, and it is {} now; its original value was {previous}",
             shown(now)
         ),
     }

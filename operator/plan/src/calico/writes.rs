@@ -7,7 +7,7 @@ use wn_api::status::Original;
 use super::judged::{Judged, Wanted};
 use super::{Action, Write, originals};
 use crate::field::Change;
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{ConfigObject, Observed};
 use crate::tigera;
 
 /// `list` is what `originals::next` makes of `held`, and is stored before these are made.
@@ -84,12 +84,12 @@ fn write(
     })
 }
 
-/// Gives back what is released of an object and still ours.
+/// Restores the released fields of an object that still have the operator's value.
 fn release(
     kind: ConfigKind,
     name: &str,
     judged: &Judged,
-    object: &CalicoObject,
+    object: &ConfigObject,
     held: &[Original],
 ) -> Option<Write> {
     let released = held
@@ -110,8 +110,8 @@ fn release(
     })
 }
 
-/// `spec` of the patch that gives fields back; null removes one.
-pub fn returned(kind: ConfigKind, changes: &[Change], object: &CalicoObject) -> Map<String, Value> {
+/// `spec` of the patch that restores fields; null removes one.
+pub fn returned(kind: ConfigKind, changes: &[Change], object: &ConfigObject) -> Map<String, Value> {
     let fields = changes.iter();
     let mut fields = fields
         .map(|c| (c.id.field.clone(), c.to.clone().unwrap_or(Value::Null)))
@@ -123,7 +123,7 @@ pub fn returned(kind: ConfigKind, changes: &[Change], object: &CalicoObject) -> 
 }
 
 /// Fields as the object spells them.
-fn spelt(kind: ConfigKind, fields: Map<String, Value>, object: &CalicoObject) -> Map<String, Value> {
+fn spelt(kind: ConfigKind, fields: Map<String, Value>, object: &ConfigObject) -> Map<String, Value> {
     match kind {
         ConfigKind::Installation => tigera::nested(fields, object),
         ConfigKind::IpamConfiguration
@@ -133,7 +133,7 @@ fn spelt(kind: ConfigKind, fields: Map<String, Value>, object: &CalicoObject) ->
     }
 }
 
-fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {
+fn change(wanted: &Wanted, object: Option<&ConfigObject>) -> Change {
     Change {
         id: wanted.desired.id.clone(),
         from: object.and_then(|o| o.spec.get(&wanted.desired.id.field)).cloned(),
@@ -144,7 +144,7 @@ fn change(wanted: &Wanted, object: Option<&CalicoObject>) -> Change {
 
 /// A lapsed field that still has our value and must go back to its own. An object we created has none of
 /// its own: its fields go with it.
-fn restored(original: &Original, judged: &Judged, object: Option<&CalicoObject>) -> Option<Change> {
+fn restored(original: &Original, judged: &Judged, object: Option<&ConfigObject>) -> Option<Change> {
     let object = object.filter(|_| !original.created && !original.unknown)?;
     let current = object.spec.get(&original.field);
     let ours = object.is_ours(&original.field, &original.applied) && original.previous.as_ref() != current;
@@ -162,7 +162,7 @@ fn restored(original: &Original, judged: &Judged, object: Option<&CalicoObject>)
 
 /// A field that is right already and that somebody else claims stays theirs: sharing it would keep it
 /// alive after they drop it.
-fn holds(wanted: &Wanted, object: &CalicoObject) -> bool {
+fn holds(wanted: &Wanted, object: &ConfigObject) -> bool {
     let owners = object.owners.get(&wanted.desired.id.field);
     wanted.differs || !owners.is_some_and(|o| o.iter().any(crate::observed::FieldOwner::claims))
 }

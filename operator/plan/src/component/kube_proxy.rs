@@ -1,4 +1,4 @@
-//! kube-proxy: the groups of nodes that it is rolled out to, and what each of them is told.
+//! kube-proxy: the groups of nodes that it is rolled out to, and the arguments of each.
 
 use wn_api::component::Component;
 use wn_api::names::labels;

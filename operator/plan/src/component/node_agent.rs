@@ -80,15 +80,15 @@ fn unsupported(release: Option<&Release>, observed: &Observed) -> Option<Finding
 
 pub fn workload(basis: &Basis, context: &RenderContext) -> Option<Workload> {
     let Basis { spec, observed, .. } = *basis;
-    // One that cannot be read does not tell the checksum of its certificates either.
+    // The checksum of the certificates of an etcd that cannot be read is unknown.
     if calico::datastore::finding(&spec.calico.datastore, observed).is_some() {
         return None;
     }
-    let form = calico::api::form(&observed.calico)?;
+    let calico_api = calico::api::in_use(&observed.calico)?;
     Some(workload::node_agent::node_agent(
         &spec.node_agent,
         &release::of_agent(spec, observed)?.version,
-        form,
+        calico_api,
         context,
     ))
 }

@@ -125,7 +125,7 @@ fn object_write(component: Component, wanted: Wanted, basis: &Basis) -> Option<O
     })
 }
 
-/// Did our last status speak of this workload's DaemonSet? Then what is missing of it was deleted.
+/// Did the last status list the DaemonSet of this workload? Then a missing object was deleted.
 fn was_there(component: Component, daemon_set: &str, basis: &Basis) -> bool {
     let status = basis.config.status.as_ref();
     let last = status.and_then(|status| status.component(component));

@@ -10,19 +10,25 @@ use crate::observed::Observed;
 use crate::platform;
 use crate::tigera::{self, AgentOwner};
 
+/// Who runs a component.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Ownership {
+    /// This operator.
     Managed,
+    /// Somebody else.
     External {
+        /// Who, and how that is known.
         by: String,
     },
     /// Nobody runs it, because the network type has no use for it.
     NotNeeded {
+        /// Why, for the condition.
         why: String,
     },
 }
 
 impl Ownership {
+    /// The value of `management` in the status of the component.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Managed => "Managed",
@@ -32,6 +38,7 @@ impl Ownership {
     }
 }
 
+/// Decides who runs a component: by the network type, then by the spec, then by what was found.
 pub fn of(component: Component, spec: &WindowsNodeConfigSpec, observed: &Observed) -> Ownership {
     if let Some(ownership) = by_network(component, spec) {
         return ownership;
@@ -71,7 +78,7 @@ fn by_network(component: Component, spec: &WindowsNodeConfigSpec) -> Option<Owne
 /// Without Calico there is no policy to enforce in a network that is not Calico's.
 fn no_calico(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<String> {
     let optional = network::of(spec.network.type_).calico.backend().is_none();
-    (optional && calico::api::form(&observed.calico).is_none()).then(|| {
+    (optional && calico::api::in_use(&observed.calico).is_none()).then(|| {
         format!(
             "network type {} does without Calico, which is not installed: nothing enforces network policy on Windows nodes",
             spec.network.type_.as_str()

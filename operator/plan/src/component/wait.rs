@@ -13,7 +13,7 @@ use crate::observed::OwnKind;
 /// Of a component that needs Calico.
 pub fn for_calico(component: Component, basis: &Basis) -> Option<Finding> {
     let what = if basis.calico.policy_only {
-        "waits for Calico: its API is not served, or it must not be used now (migration, or datastore not ready)"
+        "waits for Calico: its API is not served, or must not be written now (migration, or datastore not ready)"
     } else {
         "waits for CalicoConfigured"
     };

@@ -5,7 +5,9 @@ use std::fmt;
 /// The API server as a Windows node reaches it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Endpoint {
+    /// Host name or IP address, IPv6 without brackets.
     pub host: String,
+    /// TCP port, 1 to 65535.
     pub port: i32,
 }
 

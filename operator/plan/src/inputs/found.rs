@@ -7,11 +7,14 @@ use ipnet::Ipv4Net;
 /// A value and where it was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found<T> {
+    /// The value, which has been checked.
     pub value: T,
+    /// A field of `spec`, or kind, name and field of the object it was read from.
     pub source: String,
 }
 
 impl<T> Found<T> {
+    /// A value and where it was found.
     pub fn new(value: T, source: impl Into<String>) -> Self {
         Self {
             value,
@@ -25,6 +28,7 @@ pub fn is_cidr_v4(text: &str) -> bool {
     text.parse::<Ipv4Net>().is_ok_and(|net| net.trunc() == net)
 }
 
+/// Is it an address of either family?
 pub fn is_ip(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok()
 }

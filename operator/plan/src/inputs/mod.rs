@@ -1,4 +1,4 @@
-//! What Windows nodes must be told about the cluster: found in the order of likelihood to be right, each
+//! Addresses that Windows nodes use: from the most reliable source that has them, each
 //! with its source.
 
 mod endpoint;
@@ -19,14 +19,19 @@ use crate::observed::{Observed, Source};
 /// What was found; a missing value has a finding that says what to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inputs {
+    /// The API server as a Windows node reaches it before kube-proxy runs.
     pub api_server: Option<Found<Endpoint>>,
+    /// Service CIDRs of IPv4.
     pub service_cidrs: Option<Found<Vec<String>>>,
+    /// Addresses of the cluster's DNS servers.
     pub dns_servers: Option<Found<Vec<String>>>,
     /// Never missing.
     pub dns_search: Option<Found<Vec<String>>>,
+    /// What is missing or cannot be right, and what to do.
     pub findings: Vec<Finding>,
 }
 
+/// Finds each input: the spec's value if there is one, else the best source that was observed.
 pub fn discover(network: &Network, observed: &Observed) -> Inputs {
     let mut inputs = Inputs {
         api_server: sources::api_server(network, observed),
@@ -86,6 +91,7 @@ pub fn cluster_ip(observed: &Observed) -> Option<&str> {
 }
 
 impl Inputs {
+    /// `status.inputs`.
     pub fn status(&self) -> InputsStatus {
         let input = |value: String, source: &str| Input {
             value,

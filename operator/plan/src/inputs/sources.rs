@@ -107,6 +107,7 @@ fn kubeadm(observed: &Observed) -> Option<ClusterConfiguration> {
     )
 }
 
+/// Service CIDRs of IPv4: those of the spec, else those of the best source that has any.
 pub fn service_cidrs(network: &Network, observed: &Observed) -> Option<Found<Vec<String>>> {
     if !network.service_cidrs.is_empty() {
         return Some(Found::new(

@@ -64,11 +64,11 @@ impl NetworkChecks for CloudProvider {
                  -KubeProxyExtraArgs of the nodes' bootstrap script"
             }
             Some(Platform::Aks) => {
-                "AKS decides whether kube-proxy does DSR, by the version of the node image; where it does not, network policy on \
+                "AKS decides by the version of the node image whether kube-proxy uses DSR; where it does not, network policy on \
                  ClusterIPs is not enforced"
             }
             _ => {
-                "whether the platform's kube-proxy does DSR is not shown by the API; where it does not, network policy on ClusterIPs is \
+                "the API does not show whether the platform's kube-proxy uses DSR; where it does not, network policy on ClusterIPs is \
                  not enforced"
             }
         };
@@ -89,7 +89,7 @@ fn windows_ipam(observed: &Observed) -> Option<Finding> {
         Some(Some("true")) => return None,
         Some(Some(other)) => format!("is {other:?}"),
         Some(None) => "is not set".to_owned(),
-        None => "is not set, because there is no such ConfigMap".to_owned(),
+        None => "is missing, because the ConfigMap does not exist".to_owned(),
     };
     Some(Finding {
         reason: Reason::PrerequisiteMissing,

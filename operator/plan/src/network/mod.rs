@@ -140,7 +140,7 @@ static CLOUD_PROVIDER: NetworkProfile = NetworkProfile {
     sources: &[Source::AmazonVpcCni],
     tigera_operator: true,
     policy_untested: None,
-    summary: "Azure CNI, Amazon VPC CNI: theirs; Calico enforces policy on top",
+    summary: "Azure CNI or Amazon VPC CNI networks pods; Calico enforces policy on top",
     checks: &cloud::CloudProvider,
 };
 

@@ -16,7 +16,9 @@ use crate::workload::{RenderContext, Workload, node_agent};
 
 /// How pods on Windows nodes can be networked.
 pub struct NetworkProfile {
+    /// Kind of the HNS network.
     pub dataplane: Dataplane,
+    /// Name of the HNS network.
     pub hns_network: HnsNetwork,
     /// What kube-proxy's `--source-vip` is taken from.
     pub source_vip: SourceVip,
@@ -40,11 +42,13 @@ pub struct NetworkProfile {
     pub policy_untested: Option<&'static str>,
     /// How it is supported, for the README's table.
     pub summary: &'static str,
+    /// Code that only this type needs.
     pub checks: &'static dyn NetworkChecks,
 }
 
 /// Name of the HNS network kube-proxy programs.
 pub enum HnsNetwork {
+    /// This name.
     Named(&'static str),
     /// The prefix and the VNI that flannel uses.
     WithFlannelVni(&'static str),
@@ -58,6 +62,7 @@ impl NetworkProfile {
         self.dataplane == Dataplane::Platform
     }
 
+    /// Is the HNS network an overlay?
     pub fn is_overlay(&self) -> bool {
         self.dataplane == Dataplane::Overlay
     }
@@ -71,6 +76,7 @@ impl NetworkProfile {
         }
     }
 
+    /// The CNI plugin for Calico's scripts.
     pub fn cni_plugin(&self, spec: &WindowsNodeConfigSpec, observed: &Observed) -> &'static str {
         self.checks.cni_plugin(spec, observed).unwrap_or(self.cni_plugin)
     }

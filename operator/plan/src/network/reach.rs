@@ -59,7 +59,7 @@ pub fn without_pod_cidr(observed: &Observed, now: Timestamp) -> (Option<Finding>
     let finding = (!late.is_empty()).then(|| Finding {
         reason: Reason::PodCIDRMissing,
         message: format!(
-            "Node {late} has no spec.podCIDR (IPv4): let kube-controller-manager run with --allocate-node-cidrs and \
+            "Node {late} has no spec.podCIDR (IPv4): run kube-controller-manager with --allocate-node-cidrs and \
              --cluster-cidr"
         ),
     });
@@ -80,7 +80,7 @@ pub fn pod_cidr_conflict(observed: &Observed) -> Option<Finding> {
     Some(Finding {
         reason: Reason::PodCIDRConflict,
         message: format!(
-            "Node {} has spec.podCIDR {} and Node {} has {}, which overlap: a route leads to one of them only; join one of them anew \
+            "Node {} has spec.podCIDR {} and Node {} has {}, which overlap, so one of them is not reachable; join one of them again \
              with a range of its own",
             first.1, first.0, second.1, second.0
         ),

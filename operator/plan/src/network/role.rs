@@ -22,13 +22,16 @@ pub enum SourceVip {
     HostLocal,
 }
 
+/// What Calico does on Windows nodes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CalicoRole {
     /// It networks the nodes, so its pools, IPAM and Felix must suit Windows.
     Networking(Backend),
-    /// It enforces network policy in HNS networks of that name, on top of another's network; its own
-    /// configuration is nobody's concern.
-    Policy { hns_networks: &'static str },
+    /// It only enforces network policy, on top of another network; the operator does not check its configuration.
+    Policy {
+        /// Names of the HNS networks, as a regular expression.
+        hns_networks: &'static str,
+    },
 }
 
 impl CalicoRole {
@@ -52,6 +55,8 @@ impl CalicoRole {
 /// Calico's networking backend on Windows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Backend {
+    /// VXLAN on UDP 4789.
     Vxlan,
+    /// Routes by BGP, without encapsulation.
     Bgp,
 }

@@ -25,7 +25,7 @@ impl NetworkChecks for StaticRoutes {
     fn findings(&self, _: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Finding> {
         let too_many = (table(observed).len() > LARGEST_TABLE).then(|| Finding {
             reason: Reason::InputInvalid,
-            message: "there are more nodes than one ConfigMap can name: use another network type".to_owned(),
+            message: "there are more nodes than fit into one ConfigMap: use another network type".to_owned(),
         });
         let found = [too_many, reach::pod_cidr_conflict(observed)];
         found.into_iter().flatten().collect()
@@ -37,10 +37,10 @@ impl NetworkChecks for StaticRoutes {
         let adjacent = match reach::adjacency(observed) {
             Adjacency::Same => None,
             Adjacency::Different(which) => Some(format!(
-                "{which}: routes by the nodes' addresses work on one layer 2 network only, unless the cloud's routes lead there"
+                "{which}: routes via the nodes' addresses work on one layer 2 network only, unless the cloud has routes to the nodes"
             )),
             Adjacency::CannotKnow => {
-                Some("that all nodes are on one layer 2 network is not shown by the API".to_owned())
+                Some("the API does not show whether all nodes are on one layer 2 network".to_owned())
             }
         };
         std::iter::once(routes.to_owned()).chain(adjacent).collect()

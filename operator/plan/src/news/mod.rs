@@ -1,7 +1,7 @@
 //! Which Event is published for which change.
 //!
 //! Invariant: equal inputs give equal news, and what did not change gives none. A restart publishes nothing twice, because
-//! the stored status and the stored conditions of Nodes tell what was published before.
+//! the stored status and the stored conditions of Nodes show what was published before.
 
 mod nodes;
 
@@ -16,7 +16,7 @@ use crate::applied::Applied;
 use crate::calico::Write;
 use crate::decide::Plan;
 use crate::field::Change;
-use crate::observed::Said;
+use crate::observed::NetworkCondition;
 use crate::status::{Outcome, describe};
 
 pub use nodes::NodeNews;
@@ -26,15 +26,19 @@ pub use nodes::NodeNews;
 pub struct News {
     /// Type `Warning`, else `Normal`.
     pub warning: bool,
+    /// Reason of the Event, one of [`wn_api::reasons::events`] or a `NodeReason`.
     pub reason: Cow<'static, str>,
+    /// Message of the Event.
     pub note: String,
 }
 
 impl News {
+    /// An Event of type `Normal`.
     pub const fn normal(reason: &'static str, note: String) -> Self {
         Self::new(false, reason, note)
     }
 
+    /// An Event of type `Warning`.
     pub const fn warning(reason: &'static str, note: String) -> Self {
         Self::new(true, reason, note)
     }
@@ -91,7 +95,7 @@ fn readiness(stored: Option<&WindowsNodeConfigStatus>, new: &WindowsNodeConfigSt
 pub fn of_writes(plan: &Plan, applied: &Applied) -> Vec<News> {
     let objects = plan.objects.iter();
     let drifted = objects.filter(|o| o.drift && applied.objects.contains(&o.object));
-    let repaired = drifted.map(|o| format!("{} was changed or deleted, and is put right", o.object));
+    let repaired = drifted.map(|o| format!("{} was changed or deleted, and is restored", o.object));
     let repaired = repaired.map(|note| News::normal(events::DRIFT_REPAIRED, note));
     applied.calico.iter().flat_map(of_write).chain(repaired).collect()
 }
@@ -143,15 +147,15 @@ pub fn of_findings(plan: &Plan) -> Vec<News> {
 }
 
 /// The news of a condition that was stored on a Node.
-pub fn of_node(said: &Said) -> News {
-    let works = said.status == "True";
+pub fn of_node(condition: &NetworkCondition) -> News {
+    let works = condition.status == "True";
     News {
         warning: !works,
         reason: match works {
             true => Cow::Borrowed(events::NETWORK_READY),
-            false => Cow::Owned(said.reason.clone()),
+            false => Cow::Owned(condition.reason.clone()),
         },
-        note: said.message.clone(),
+        note: condition.message.clone(),
     }
 }
 
@@ -279,13 +283,13 @@ mod tests {
     #[case("False", "Warning BlockExhausted: m")]
     #[case("Unknown", "Warning BlockExhausted: m")]
     fn of_a_condition_of_a_node(#[case] status: &str, #[case] expected: &str) {
-        let said = Said {
+        let condition = NetworkCondition {
             status: status.into(),
             reason: "BlockExhausted".into(),
             message: "m".into(),
             since: None,
             heartbeat: None,
         };
-        assert_eq!(lines(&[of_node(&said)]), [expected]);
+        assert_eq!(lines(&[of_node(&condition)]), [expected]);
     }
 }

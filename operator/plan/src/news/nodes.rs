@@ -7,10 +7,11 @@ use wn_api::reasons::events;
 
 use super::News;
 use crate::finding::names_of;
-use crate::node::{Judgement, Marks, State};
+use crate::node::{Judgement, NodeUpdate, State};
 
 type Health = (State, Option<NodeReason>);
 
+/// Nodes whose verdict changed since the status was last written.
 #[derive(Debug, Default)]
 pub struct NodeNews {
     /// By node: its health when the status was last written, and now.
@@ -18,10 +19,10 @@ pub struct NodeNews {
 }
 
 impl NodeNews {
-    /// Adds a verdict. One that the stored condition of the Node tells already is no news: this operator published it
+    /// Adds a verdict. A verdict that the Node's stored condition already shows is no news: the operator published it
     /// before a restart.
-    pub fn add(&mut self, node: &str, judged: &Judgement, marks: Option<&Marks>) {
-        let stored = marks.is_some_and(|m| !m.news);
+    pub fn add(&mut self, node: &str, judged: &Judgement, update: Option<&NodeUpdate>) {
+        let stored = update.is_some_and(|m| !m.news);
         if !judged.changed || (judged.was.is_none() && stored) {
             return;
         }
@@ -101,7 +102,7 @@ mod tests {
     const FULL: Health = (State::Failing, Some(NodeReason::BlockExhausted));
 
     #[test]
-    fn changes_are_told_together_and_once() {
+    fn changes_are_one_event() {
         let mut news = NodeNews::default();
         for node in ["a", "b"] {
             news.add(node, &judged(Some(READY), FULL), None);
@@ -130,14 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_node_was_told_before_a_restart_is_no_news() {
+    fn an_event_from_before_a_restart_is_not_repeated() {
         for (stored, expected) in [(true, None), (false, Some("1 node: BlockExhausted (a)"))] {
             let mut news = NodeNews::default();
-            let marks = Marks {
+            let update = NodeUpdate {
                 news: !stored,
-                ..Marks::default()
+                ..NodeUpdate::default()
             };
-            news.add("a", &judged(None, FULL), Some(&marks));
+            news.add("a", &judged(None, FULL), Some(&update));
             assert_eq!(news.take().map(|n| n.note).as_deref(), expected);
         }
     }

@@ -4,8 +4,11 @@ use std::ops::RangeInclusive;
 
 /// A build of Windows.
 pub struct Build {
+    /// Build number, e.g. 20348.
     pub number: u32,
+    /// Name of the release, e.g. `Windows Server 2022`.
     pub name: &'static str,
+    /// Whether Calico works on it.
     pub fit: Fit,
     /// Calico's documentation lists it.
     pub calico: bool,
@@ -13,8 +16,10 @@ pub struct Build {
     pub kubernetes: RangeInclusive<u32>,
 }
 
+/// Whether Calico works on a build.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fit {
+    /// It works.
     Good,
     /// Works, and nobody fixes it any more.
     EndOfLife,
@@ -117,14 +122,21 @@ pub const BUILDS: &[Build] = &[
 
 /// A patch level from which on something works.
 pub struct Floor {
+    /// Build number.
     pub build: u32,
+    /// First update build revision that has it.
     pub ubr: u32,
+    /// The update that brought it.
     pub kb: &'static str,
+    /// Month of that update.
     pub date: &'static str,
+    /// What it is needed for.
     pub need: Need,
+    /// What fails below it, for the message.
     pub why: &'static str,
 }
 
+/// What a patch level is needed for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Need {
     /// Calico at all.
@@ -207,13 +219,19 @@ pub const FLOORS: &[Floor] = &[
 
 /// Patch levels with a defect: from `first` to below `fixed`.
 pub struct Defect {
+    /// Build number.
     pub build: u32,
+    /// First update build revision with the defect.
     pub first: u32,
+    /// First update build revision without it.
     pub fixed: u32,
+    /// The update that fixed it.
     pub fixed_by: &'static str,
+    /// What fails, for the message.
     pub why: &'static str,
 }
 
+/// Known defects, newest build last.
 pub const DEFECTS: &[Defect] = &[
     Defect {
         build: 20348,

@@ -14,7 +14,9 @@ use crate::workload::kube_proxy::Group;
 
 /// One node, and what of the cluster is its.
 pub struct View<'a> {
+    /// Name of the node.
     pub name: &'a str,
+    /// Facts of the Node.
     pub node: &'a NodeFacts,
     /// What calico-node announced of it.
     pub announced: Cow<'a, Announced>,
@@ -22,16 +24,22 @@ pub struct View<'a> {
     pub in_etcd: bool,
     /// The pod of each component.
     pub pods: PerComponent<Option<&'a PodFacts>>,
+    /// Blocks that are affine to the node.
     pub blocks: Vec<&'a BlockFacts>,
+    /// Claims of blocks by the node.
     pub affinities: Vec<&'a AffinityFacts>,
+    /// Pods of the node without a sandbox.
     pub failures: Vec<&'a SandboxFailure>,
+    /// Cluster-wide facts.
     pub cluster: &'a ClusterContext,
     /// The reason of the last verdict, and since when it holds.
     pub before: Option<(NodeReason, Timestamp)>,
+    /// The time of the check.
     pub now: Timestamp,
 }
 
 impl<'a> View<'a> {
+    /// The view of one node. `before`: reason of the last verdict, and since when.
     pub fn of(
         name: &'a str,
         node: &'a NodeFacts,
@@ -65,6 +73,7 @@ impl<'a> View<'a> {
         network::of(self.cluster.network)
     }
 
+    /// Is the node on an overlay network?
     pub fn overlay(&self) -> bool {
         self.profile().is_overlay()
     }
@@ -74,7 +83,7 @@ impl<'a> View<'a> {
         self.profile().calico.backend().is_some()
     }
 
-    /// Has Calico's startup succeeded since its container started? `None` where nothing tells: without a pod of the
+    /// Has Calico's startup succeeded since its container started? `None` if that is unknown: without a pod of the
     /// agent, while its container waits, and where Calico does not network the node. Both times are of the node's clock.
     pub fn started_up(&self) -> Option<bool> {
         let began = self.pods[Component::NodeAgent]
@@ -83,20 +92,21 @@ impl<'a> View<'a> {
         Some(self.node.network_up? >= began)
     }
 
-    /// What kube-proxy of the node's group is told; `None` where kube-proxy is not ours.
+    /// Group of the node; `None` where somebody else runs kube-proxy.
     pub fn group(&self) -> Option<&'a Group> {
         Group::of(&self.cluster.groups, self.node)
     }
 
     /// Does kube-proxy of the node do DSR, as far as the API shows?
     pub fn dsr(&self) -> Option<bool> {
-        let told = self.pods[Component::KubeProxy].and_then(|p| p.dsr);
-        told.or_else(|| self.group().map(|group| group.dsr))
+        let configured = self.pods[Component::KubeProxy].and_then(|p| p.dsr);
+        configured
+            .or_else(|| self.group().map(|group| group.dsr))
             .or_else(|| self.cluster.theirs.as_ref().and_then(|t| t.dsr))
             .or_else(|| self.node.dsr_of_rke2())
     }
 
-    /// Version of kube-proxy on the node, where its image tells.
+    /// Version of kube-proxy on the node, read from the tag of its image.
     pub fn proxy_version(&self) -> Option<&'a Version> {
         let running = self.pods[Component::KubeProxy].and_then(|p| p.version.as_ref());
         running.or_else(|| self.cluster.theirs.as_ref().and_then(|t| t.version.as_ref()))
@@ -117,8 +127,11 @@ impl<'a> View<'a> {
 /// What a check found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
+    /// The reason.
     pub reason: NodeReason,
+    /// How much it weighs now.
     pub weight: Weight,
+    /// What is wrong and what to do, as one sentence.
     pub message: String,
     /// When time alone changes it.
     pub until: Option<Timestamp>,
@@ -135,6 +148,7 @@ pub fn find(reason: NodeReason, cause: impl Into<String>) -> Finding {
 }
 
 impl Finding {
+    /// The finding with another weight.
     #[must_use]
     pub const fn weighing(mut self, weight: Weight) -> Self {
         self.weight = weight;

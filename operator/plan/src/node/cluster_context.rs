@@ -1,4 +1,4 @@
-//! Cluster-wide facts that node checks read. When one changes, every node is judged anew.
+//! Cluster-wide facts that node checks read. When one changes, every node is checked again.
 
 use std::collections::BTreeMap;
 
@@ -17,22 +17,28 @@ use crate::observed::{DaemonSetFacts, NodeFacts, Observed};
 use crate::version::Version;
 use crate::workload::kube_proxy::Group;
 
+/// Cluster-wide facts that node checks read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClusterContext {
+    /// `spec.network.type`.
     pub network: NetworkType,
+    /// `spec.network.ipam`.
     pub ipam: Ipam,
+    /// How each component is run.
     pub components: PerComponent<Run>,
+    /// Version of the API server.
     pub kubernetes: Option<Version>,
-    /// Groups of nodes and what the kube-proxy of each is told; none where it is not ours.
+    /// Groups of nodes, each with its kube-proxy; none where somebody else runs kube-proxy.
     pub groups: Vec<Group>,
     /// Somebody else's DaemonSet of kube-proxy, where there is just one.
     pub theirs: Option<DaemonSetFacts>,
     /// Calico enforces network policy on Windows nodes.
     pub policy: bool,
+    /// The VNI that agents use.
     pub vni: i64,
     /// The VNI that Felix of all nodes has, where its configuration says one.
     pub felix_vni: Option<i64>,
-    /// What IPAM goes by; `None` while Calico's configuration is not known, or networks nothing.
+    /// Calico's IPAM configuration; `None` while it is unknown, or where Calico only enforces policy.
     pub calico_ipam: Option<CalicoIpam>,
     /// VNIs that Felix of single nodes has.
     pub own_vnis: BTreeMap<String, i64>,
@@ -45,20 +51,23 @@ pub struct ClusterContext {
 pub struct CalicoIpam {
     /// `strictAffinity` is false. What is not there yet is made by the first node that asks.
     pub lax: bool,
+    /// Pools that Windows nodes may take blocks of.
     pub pools: Vec<Offer>,
 }
 
 /// How a component is run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
-    /// We run it, so a missing pod is amiss.
+    /// The operator runs it, so that a missing pod is a problem.
     pub ours: bool,
     /// Why it is not rolled out.
     pub blocked: Option<&'static str>,
+    /// When the newest DaemonSet of the component was created; `None` when there is none.
     pub created: Option<Timestamp>,
 }
 
 impl ClusterContext {
+    /// The facts after a pass.
     pub fn of(spec: &WindowsNodeConfigSpec, observed: &Observed, plan: &Plan) -> Self {
         Self {
             network: spec.network.type_,

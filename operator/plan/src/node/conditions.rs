@@ -13,28 +13,28 @@ pub fn network(view: &View) -> Vec<Finding> {
     } else {
         "whoever networks it"
     };
-    let said = || {
+    let finding = || {
         find(
             NodeReason::NetworkUnavailable,
             format!("the Node's condition NetworkUnavailable is True: {who} has not set up its network"),
         )
         .due(view.began() + SET_UP, view.now)
     };
-    view.node.network_unavailable.then(said).into_iter().collect()
+    view.node.network_unavailable.then(finding).into_iter().collect()
 }
 
 /// Startup is tried again for ever by a container that neither ends nor has a probe. What an earlier boot left (block,
-/// annotations, the condition) stays, so that only what startup writes anew tells.
+/// annotations, the condition) stays, so only what startup writes again counts.
 pub fn startup(view: &View) -> Vec<Finding> {
     let began = view.pods[Component::NodeAgent]
         .and_then(|p| p.startup)
         .unwrap_or_default();
-    let said = || {
+    let finding = || {
         let cause = "Calico's startup has not succeeded since container node of its agent's pod started";
         find(NodeReason::StartupNotFinished, cause).due(began + SET_UP, view.now)
     };
     (view.started_up() == Some(false))
-        .then(said)
+        .then(finding)
         .into_iter()
         .collect()
 }
@@ -57,7 +57,7 @@ pub fn ready(view: &View) -> Vec<Finding> {
         return vec![find(NodeReason::CNINotInitialized, cause).due(view.began() + SET_UP, view.now)];
     }
     let why = if message.is_empty() {
-        "the kubelet does not say why"
+        "the kubelet gives no reason"
     } else {
         message
     };

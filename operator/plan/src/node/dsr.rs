@@ -6,12 +6,12 @@ use super::check::{Finding, View, find};
 
 pub fn check(view: &View) -> Vec<Finding> {
     let off = view.cluster.policy && view.dsr() == Some(false);
-    let said = || {
+    let finding = || {
         find(
             NodeReason::ClusterIPPolicyNotEnforced,
-            "kube-proxy of the node does no DSR, so that connections to a ClusterIP come from the node's address, and network policy that \
+            "kube-proxy on the node does not use DSR, so connections to a ClusterIP come from the node's address, and network policy that \
              selects their sources is not enforced",
         )
     };
-    off.then(said).into_iter().collect()
+    off.then(finding).into_iter().collect()
 }

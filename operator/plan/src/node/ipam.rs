@@ -26,7 +26,9 @@ pub fn check(view: &View) -> Vec<Finding> {
     let cidr = block.cidr.map(|c| c.to_string()).unwrap_or_default();
     let mut found = Vec::new();
     if !block.reserved {
-        let cause = format!("block {cidr} does not hold its first three and last address for Windows");
+        let cause = format!(
+            "the first three addresses of block {cidr} and its last one are not reserved for Windows"
+        );
         found.push(find(NodeReason::BlockReservationMissing, cause));
     }
     if owned.iter().all(|b| b.exhausted) {
@@ -61,7 +63,7 @@ pub fn configuration(view: &View) -> Vec<Finding> {
         .filter(|vni| view.overlay() && *vni < i64::from(MIN_VXLAN_VNI));
     let vni = vni.map(|vni| {
         let cause = format!(
-            "FelixConfiguration default says vxlanVNI {vni}, and Windows takes none below {MIN_VXLAN_VNI}"
+            "vxlanVNI of FelixConfiguration default is {vni}, and Windows accepts none below {MIN_VXLAN_VNI}"
         );
         find(NodeReason::VNITooLow, cause)
     });
@@ -76,7 +78,7 @@ pub fn configuration(view: &View) -> Vec<Finding> {
 
 fn refusal(ipam: &CalicoIpam) -> Option<Finding> {
     let cause =
-        "Calico's IPAM configuration default has strictAffinity false, and its IPAM refuses Windows nodes";
+        "strictAffinity of IPAMConfiguration default is false, so Calico's IPAM refuses Windows nodes";
     ipam.lax.then(|| find(NodeReason::StrictAffinityFalse, cause))
 }
 
@@ -145,7 +147,7 @@ fn small(view: &View, range: Ipv4Net, what: &str) -> Option<Finding> {
     let room = size.saturating_sub(RESERVED);
     let wanted = view.node.max_pods?;
     (u64::from(wanted) > room).then(|| {
-        let cause = format!("the kubelet takes {wanted} pods, {what} {range} has addresses for {room}");
+        let cause = format!("the kubelet accepts {wanted} pods, but {what} {range} has addresses for {room}");
         find(NodeReason::BlockSmallerThanMaxPods, cause)
     })
 }

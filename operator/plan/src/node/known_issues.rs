@@ -65,13 +65,13 @@ pub fn check(view: &View) -> Vec<Finding> {
         .filter(|d| has(d, version) && !(d.bridge_only && view.overlay()))
         .map(|d| format!("{} ({}, fixed in {})", d.what, d.source, fixed_in(d)))
         .collect();
-    let said = || {
+    let finding = || {
         find(
             NodeReason::KubeProxyKnownIssue,
             format!("kube-proxy {version}: {}", found.join("; ")),
         )
     };
-    (!found.is_empty()).then(said).into_iter().collect()
+    (!found.is_empty()).then(finding).into_iter().collect()
 }
 
 fn has(defect: &Defect, version: &Version) -> bool {

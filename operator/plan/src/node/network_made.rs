@@ -1,5 +1,5 @@
 //! With which VNI the node's HNS network was made. Calico keeps a network whose prefix and gateway fit, whatever its VNI
-//! (`dataplane_windows.go`, `ensureVxlanNetworkExists`), and HNS does not show it in the API. So it is written down on the
+//! (`dataplane_windows.go`, `ensureVxlanNetworkExists`), and HNS does not show it in the API. So the VNI is stored on the
 //! Node when Calico's startup made the network, and compared from then on, also after a restart of ours.
 
 use wn_api::component::Component;
@@ -11,7 +11,7 @@ use super::reboot;
 use crate::network::role::Backend;
 use crate::observed::NetworkMade;
 
-/// What is to be written down on the Node: what is there, as long as it is of the network that the node has.
+/// The record to store on the Node: the stored one, as long as it describes the node's network.
 pub fn record(view: &View) -> Option<NetworkMade> {
     if view.profile().calico.backend() != Some(Backend::Vxlan) {
         return None;
@@ -28,7 +28,7 @@ pub fn record(view: &View) -> Option<NetworkMade> {
 /// The network as it is, once startup has made it or found it. Seen for the first time, it counts as made with the VNI
 /// that the pod has.
 fn found(view: &View) -> Option<NetworkMade> {
-    // Pods of before a boot tell nothing of what was made since.
+    // Pods from before a boot do not show which network was created since.
     let settled = view.started_up() == Some(true) && reboot::check(view).is_empty();
     let announced = &view.announced;
     let made = NetworkMade {
@@ -46,12 +46,12 @@ pub fn check(view: &View) -> Vec<Finding> {
     // While the node boots its network of before is gone. To a VNI that Windows does not take nothing can be rebuilt.
     let stale = record(view)
         .filter(|made| made.boot_id == view.node.boot_id && made.vni != vni && vni >= MIN_VXLAN_VNI.into());
-    let said = |made: NetworkMade| {
+    let finding = |made: NetworkMade| {
         let cause = format!(
-            "the node's HNS network was made with VNI {}, and the cluster's is {vni}",
+            "the node's HNS network was created with VNI {}, but the cluster uses {vni}",
             made.vni
         );
         find(NodeReason::NodeRebuildRequired, cause)
     };
-    stale.map(said).into_iter().collect()
+    stale.map(finding).into_iter().collect()
 }

@@ -11,13 +11,13 @@ use crate::observed::WindowsBuild;
 pub fn check(view: &View) -> Vec<Finding> {
     let kernel = &view.node.kernel_version;
     let Some(found) = view.node.build() else {
-        let cause = format!("the node says {kernel:?} for its build of Windows");
+        let cause = format!("the node reports {kernel:?} as its build of Windows");
         return vec![find(NodeReason::OSBuildUnknown, cause)];
     };
     let Some(build) = BUILDS.iter().find(|b| b.number == found.build) else {
         return vec![find(
             NodeReason::OSBuildUnknown,
-            format!("Windows build {kernel} is not in our table"),
+            format!("the operator does not know Windows build {kernel}"),
         )];
     };
     let mut findings: Vec<_> = fit(build, kernel).into_iter().collect();
@@ -39,7 +39,7 @@ fn fit(build: &Build, kernel: &str) -> Option<Finding> {
         Fit::Good => None,
         Fit::EndOfLife => Some(find(
             NodeReason::OSBuildOutdated,
-            format!("{name} ({kernel}) gets no updates any more"),
+            format!("{name} ({kernel}) no longer gets updates"),
         )),
         Fit::Unfit => Some(find(
             NodeReason::OSBuildUnsupported,
@@ -53,10 +53,7 @@ fn listed_by_calico(view: &View, build: &Build, kernel: &str) -> Option<Finding>
     let agent = Component::NodeAgent;
     let runs = view.calico_networks() || view.pods[agent].is_some() || view.cluster.components[agent].ours;
     (runs && !build.calico).then(|| {
-        let cause = format!(
-            "{} ({kernel}) is not among the versions Calico supports",
-            build.name
-        );
+        let cause = format!("{} ({kernel}) is not a version that Calico supports", build.name);
         find(NodeReason::OSBuildUnsupportedByCalico, cause)
     })
 }
@@ -66,7 +63,7 @@ fn listed_by_kubernetes(view: &View, build: &Build, kernel: &str) -> Option<Find
     let kubelet = view.node.kubelet()?;
     (!build.kubernetes.contains(&kubelet.minor)).then(|| {
         let cause = format!(
-            "{} ({kernel}) is not among the versions Kubernetes 1.{} supports",
+            "{} ({kernel}) is not a version that Kubernetes 1.{} supports",
             build.name, kubelet.minor
         );
         find(NodeReason::OSBuildUnsupportedByKubernetes, cause)

@@ -70,7 +70,7 @@ const PROXY: Kind = Kind {
         ("HNS endpoint", NodeReason::KubeProxyNoSourceVIP),
         ("source VIP", NodeReason::KubeProxyNoSourceVIP),
         ("HNS network", NodeReason::KubeProxyNoHNSNetwork),
-        // Of one that waited for it until its probe failed: kube-proxy itself never ends for want of it.
+        // kube-proxy never ends because the network is missing: it waits until its liveness probe fails.
         ("Unable to find HNS Network", NodeReason::KubeProxyNoHNSNetwork),
         ("could not find host mac address", NodeReason::KubeProxyNoHostMAC),
         (
@@ -116,7 +116,7 @@ fn find_in(view: &View, pod: Option<&PodFacts>, run: &Run, kind: &Kind) -> Optio
 fn missing(view: &View, run: &Run, kind: &Kind) -> Finding {
     if let Some(reason) = run.blocked {
         let cause = format!(
-            "the DaemonSet of {} waits: {reason}, see the conditions of the WindowsNodeConfig",
+            "the DaemonSet of {} is not rolled out: {reason}, see the conditions of the WindowsNodeConfig",
             kind.what
         );
         return find(kind.not_scheduled, cause);
@@ -171,7 +171,7 @@ fn troubled(view: &View, pod: &PodFacts, trouble: &Trouble, kind: &Kind) -> Find
             None if pod.crashed.is_some_and(|at| view.now < at + CRASH_WINDOW) => {
                 find(kind.crash_looping, crash(trouble, kind))
             }
-            None => starting(view, pod, "it ended once and runs again", kind),
+            None => starting(view, pod, "it was restarted once", kind),
         },
         _ => find(kind.not_ready, cause("cannot start")),
     }

@@ -10,8 +10,8 @@ use crate::version::{self, Version};
 const CONTAINERD: Version = Version::new(1, 6, 18);
 
 pub fn silent(view: &View) -> Vec<Finding> {
-    let said = || find(NodeReason::KubeletNotReporting, "the kubelet stopped reporting");
-    view.node.silent.then(said).into_iter().collect()
+    let finding = || find(NodeReason::KubeletNotReporting, "the kubelet stopped reporting");
+    view.node.silent.then(finding).into_iter().collect()
 }
 
 pub fn containers(view: &View) -> Vec<Finding> {
@@ -23,18 +23,18 @@ pub fn containers(view: &View) -> Vec<Finding> {
             .is_ok_and(|v| v < CONTAINERD && !is_release_of(&v))
     };
     let unfit = match name {
-        // Another runtime, or one that is not told, may be able.
+        // Another runtime, or an unknown one, may support them.
         "containerd" => too_old(),
         "docker" => true,
         _ => false,
     };
-    let said = || {
+    let finding = || {
         find(
             NodeReason::HostProcessUnsupported,
             format!("{runtime} cannot run HostProcess containers"),
         )
     };
-    unfit.then(said).into_iter().collect()
+    unfit.then(finding).into_iter().collect()
 }
 
 /// `1.6.18-rc.1` is that version for us.
@@ -46,13 +46,13 @@ pub fn skew(view: &View) -> Vec<Finding> {
     let (Some(kubelet), Some(server)) = (view.node.kubelet(), view.cluster.kubernetes.as_ref()) else {
         return Vec::new();
     };
-    let said = |how| {
+    let finding = |how| {
         find(
             NodeReason::VersionSkew,
             format!("the kubelet is {kubelet}, {how} the API server ({server})"),
         )
     };
-    version::skew(&kubelet, server).map(said).into_iter().collect()
+    version::skew(&kubelet, server).map(finding).into_iter().collect()
 }
 
 /// Of kube-proxy, whoever runs it.
@@ -64,11 +64,11 @@ pub fn proxy_skew(view: &View) -> Vec<Finding> {
     let of_server = server.and_then(|s| Some(format!("{} the API server ({s})", version::skew(proxy, s)?)));
     let kubelet = view.node.kubelet().filter(|k| version::apart(proxy, k));
     let of_kubelet = kubelet.map(|k| format!("more than three minors from the kubelet ({k})"));
-    let said = |how| {
+    let finding = |how| {
         find(
             NodeReason::KubeProxyVersionSkew,
             format!("kube-proxy is {proxy}, {how}"),
         )
     };
-    of_server.or(of_kubelet).map(said).into_iter().collect()
+    of_server.or(of_kubelet).map(finding).into_iter().collect()
 }

@@ -13,10 +13,13 @@ use crate::observed::{NodeFacts, Observed};
 /// What is kept of a verdict: its full text is made again for the few nodes that are shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    /// State of the node.
     pub state: State,
+    /// Reason of the verdict; `None` for a node that is ready.
     pub reason: Option<NodeReason>,
     /// What else was found, by rank; advice included.
     pub others: Box<[NodeReason]>,
+    /// Since when the node has this reason.
     pub since: Timestamp,
     /// Digest of the message, to see that it changed.
     digest: u64,
@@ -34,6 +37,7 @@ pub struct Judgement {
     pub changed: bool,
 }
 
+/// Verdicts of all nodes, by name, and when each may change by time alone.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     entries: BTreeMap<String, Entry>,
@@ -41,10 +45,12 @@ pub struct Table {
 }
 
 impl Table {
+    /// Names and entries, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries.iter().map(|(name, entry)| (name.as_str(), entry))
     }
 
+    /// The entry of a node; `None` for a node that was not checked.
     pub fn get(&self, node: &str) -> Option<&Entry> {
         self.entries.get(node)
     }
@@ -63,7 +69,7 @@ impl Table {
             .collect()
     }
 
-    /// Judges one node anew.
+    /// Checks one node.
     pub fn judge(
         &mut self,
         node: &str,
@@ -87,10 +93,10 @@ impl Table {
         let before = old
             .as_ref()
             .map(|e| (e.reason, e.since))
-            .or_else(|| said(facts))
+            .or_else(|| stored(facts))
             .and_then(|(reason, at)| Some((reason?, at)));
         let verdict = verdict(&View::of(node, facts, observed, cluster, before, now));
-        let entry = entry(&verdict, old.as_ref(), said(facts), now);
+        let entry = entry(&verdict, old.as_ref(), stored(facts), now);
         let changed =
             old.is_none_or(|o| (o.state, o.reason, o.digest) != (entry.state, entry.reason, entry.digest));
         if let Some(at) = entry.recheck {
@@ -120,25 +126,26 @@ impl Table {
 }
 
 /// Reason and time our condition on the Node has, of a time we do not remember.
-fn said(facts: &NodeFacts) -> Option<(Option<NodeReason>, Timestamp)> {
-    let said = facts.said.as_ref()?;
+fn stored(facts: &NodeFacts) -> Option<(Option<NodeReason>, Timestamp)> {
+    let stored = facts.condition.as_ref()?;
     let reason = NodeReason::ALL
         .iter()
         .copied()
-        .find(|r| r.as_str() == said.reason);
-    Some((reason, said.since?))
+        .find(|r| r.as_str() == stored.reason);
+    Some((reason, stored.since?))
 }
 
 fn entry(
     verdict: &Verdict,
     old: Option<&Entry>,
-    said: Option<(Option<NodeReason>, Timestamp)>,
+    stored: Option<(Option<NodeReason>, Timestamp)>,
     now: Timestamp,
 ) -> Entry {
     let reason = verdict.cause().map(|f| f.reason);
     let held = old.filter(|e| e.reason == reason).map(|e| e.since);
     let stated = || {
-        said.filter(|(r, _)| old.is_none() && *r == reason)
+        stored
+            .filter(|(r, _)| old.is_none() && *r == reason)
             .map(|(_, at)| at)
     };
     let skip = usize::from(reason.is_some());

@@ -48,7 +48,7 @@ fn stale(view: &View) -> Option<Finding> {
     let fits = expected.is_empty() || announced.is_some_and(|a| expected.contains(&a));
     (!fits).then(|| {
         let cause = format!(
-            "the announced tunnel address is {}, the node's block says {}",
+            "the announced tunnel address is {}, but the node's block requires {}",
             view.announced.tunnel_address, expected[0]
         );
         find(NodeReason::TunnelAddressStale, cause)
@@ -59,7 +59,7 @@ fn vni(view: &View) -> Option<Finding> {
     let own = view.cluster.own_vnis.get(view.name)?;
     (*own != view.cluster.vni).then(|| {
         let cause = format!(
-            "FelixConfiguration node.{} says VNI {own}, the cluster uses {}",
+            "FelixConfiguration node.{} has VNI {own}, but the cluster uses {}",
             view.name, view.cluster.vni
         );
         find(NodeReason::VNIMismatch, cause)

@@ -11,17 +11,21 @@ use crate::observed::NetworkMade;
 /// How a node is, best first.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum State {
+    /// Its pods have a network, as far as the API shows.
     Ready,
-    /// Nothing is wrong with it, and something cannot be told.
+    /// Nothing is known to be wrong, but its health is only partly known.
     Unknown,
     /// Not yet, within the time it usually takes.
     Progressing,
+    /// It does not work.
     Failing,
 }
 
 impl State {
+    /// Every state, best first.
     pub const ALL: [Self; 4] = [Self::Ready, Self::Unknown, Self::Progressing, Self::Failing];
 
+    /// The state as the status and metrics have it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ready => "Ready",
@@ -37,8 +41,10 @@ impl State {
     }
 }
 
+/// The result of all checks of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
+    /// State of the node.
     pub state: State,
     /// By rank. The first one is the reason, unless the node is Ready and all are advice.
     pub findings: Vec<Finding>,
@@ -81,6 +87,7 @@ const CHECKS: &[(NodeReason, Check)] = &[
     (NodeReason::KubeProxyKnownIssue, known_issues::check),
 ];
 
+/// Runs every check on a node.
 pub fn verdict(view: &View) -> Verdict {
     let mut findings: Vec<_> = CHECKS.iter().flat_map(|(_, check)| check(view)).collect();
     let recheck = findings
@@ -88,7 +95,7 @@ pub fn verdict(view: &View) -> Verdict {
         .filter_map(|f| f.until)
         .filter(|at| *at > view.now)
         .min();
-    // What does not work before what cannot be told before advice; within each, by rank.
+    // Failures before unknowns before advice; within each, by rank.
     findings.sort_by_key(|f| {
         let weight = match f.weight {
             Weight::Failing | Weight::Progressing => 0,

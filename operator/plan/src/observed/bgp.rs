@@ -11,11 +11,15 @@ use super::{items, text};
 pub struct BgpFacts {
     /// CIDRs of `spec.serviceClusterIPs`, `serviceExternalIPs` and `serviceLoadBalancerIPs`: advertised.
     pub service_cluster_ips: Vec<String>,
+    /// CIDRs of `spec.serviceExternalIPs`.
     pub service_external_ips: Vec<String>,
+    /// CIDRs of `spec.serviceLoadBalancerIPs`.
     pub service_lb_ips: Vec<String>,
     /// Every node peers with every other; the default.
     pub node_to_node_mesh: bool,
+    /// `spec.asNumber`; `None` means Calico's default, 64512.
     pub as_number: Option<u32>,
+    /// `BGPPeer`s by name.
     pub peers: BTreeMap<String, BgpPeer>,
 }
 
@@ -66,13 +70,18 @@ impl BgpFacts {
 /// A `BGPPeer`: from the nodes that `node` or `node_selector` name, to `peer_ip` or the nodes of `peer_selector`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct BgpPeer {
+    /// `spec.node`; empty when unset, as are the other fields.
     pub node: String,
+    /// `spec.nodeSelector`.
     pub node_selector: String,
+    /// `spec.peerIP`: an address, with a port or without.
     pub peer_ip: String,
+    /// `spec.peerSelector`.
     pub peer_selector: String,
 }
 
 impl BgpPeer {
+    /// The peer of a `BGPPeer`; fields that cannot be read are empty.
     pub fn read(object: &Value) -> Self {
         let field = |name: &str| text(object, &format!("/spec/{name}")).to_owned();
         Self {

@@ -1,4 +1,4 @@
-//! Takes facts into `Observed`, and says what each change bears on: the plan for the cluster, single nodes, or nothing.
+//! Updates `Observed`, and returns what each change affects: the plan for the cluster, single nodes, or nothing.
 //!
 //! Invariant: a fact that is equal to the known one changes nothing, so heartbeats and echoes of own writes wake nobody.
 
@@ -12,18 +12,18 @@ use wn_api::component::Component;
 use wn_api::names::tigera::{STATUS, WINDOWS_STATUS};
 
 use super::{
-    AffinityFacts, Announced, BgpPeer, BlockFacts, CalicoObject, ClusterInformation, Config, DaemonSetFacts,
+    AffinityFacts, Announced, BgpPeer, BlockFacts, ClusterInformation, Config, ConfigObject, DaemonSetFacts,
     InstallationFacts, Key, LinuxNodeFacts, MigrationFacts, NodeFacts, NodeIndex, Observed, OnNode, OwnKind,
     OwnObject, PodFacts, SandboxFailure, TigeraStatusFacts, Topic, TyphaFacts, anywhere, api_group, cluster,
     endpoints, flannel, linux_agent, own, reservations,
 };
 
-/// What a change bears on.
+/// What a change affects.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub struct Changes {
-    /// On the plan for the cluster.
+    /// The plan for the cluster.
     pub plan: bool,
-    /// On the verdicts on these nodes.
+    /// The verdicts of these nodes.
     pub nodes: Vec<String>,
 }
 
@@ -35,6 +35,7 @@ impl Changes {
         }
     }
 
+    /// Does the change affect nothing?
     pub const fn is_empty(&self) -> bool {
         !self.plan && self.nodes.is_empty()
     }
@@ -43,43 +44,54 @@ impl Changes {
 /// A fact of which there is one for every node; `None` when its object is gone, or does not count.
 #[derive(Clone, Debug)]
 pub enum Fact {
+    /// A Windows node.
     Node(Option<Box<NodeFacts>>),
+    /// A Linux node.
     Linux(Option<Box<LinuxNodeFacts>>),
+    /// A pod of a component.
     Pod(Option<PodFacts>),
+    /// A pod without a sandbox.
     Failure(Option<SandboxFailure>),
-    /// With its free addresses. What is kept of them is whether one is left that is not reserved.
+    /// A block with its free addresses, of which is kept whether one is left that is not reserved.
     Block(Option<(BlockFacts, Vec<Ipv4Addr>)>),
+    /// A node's claim of a block.
     Affinity(Option<AffinityFacts>),
 }
 
 impl Fact {
+    /// The fact of a Windows Node.
     pub fn node(node: &Value) -> Self {
         Self::Node(Some(Box::new(NodeFacts::read(node))))
     }
 
+    /// The fact of a Linux Node.
     pub fn linux(node: &Value) -> Self {
         Self::Linux(Some(Box::new(LinuxNodeFacts::read(node))))
     }
 
+    /// The fact of a Pod; `None` inside when it is not a component's.
     pub fn pod(pod: &Value) -> Self {
         Self::Pod(PodFacts::read(pod))
     }
 
+    /// The fact of an Event; `None` inside when it is not about a sandbox.
     pub fn failure(event: &Value) -> Self {
         Self::Failure(SandboxFailure::read(event))
     }
 
+    /// The fact of an `IPAMBlock`; `None` inside when it is marked as deleted.
     pub fn block(block: &Value) -> Self {
         Self::Block(BlockFacts::read(block).map(|facts| (facts, BlockFacts::free(block))))
     }
 
+    /// The fact of a `BlockAffinity`; `None` inside when it is marked as deleted.
     pub fn affinity(affinity: &Value) -> Self {
         Self::Affinity(AffinityFacts::read(affinity))
     }
 }
 
 impl Observed {
-    /// Takes in a fact. `now` bounds the times in it: an object may name one that is still to come.
+    /// Stores a fact. Times after `now` in it count as `now`.
     pub fn take_fact(&mut self, key: &Key, fact: Fact, now: Timestamp) -> Changes {
         match fact {
             Fact::Node(fact) => self.take_node(&key.1, fact, now),
@@ -98,7 +110,7 @@ impl Observed {
         }
     }
 
-    /// Takes in an object of a topic; `None` when it is gone.
+    /// Stores what is read of an object of a topic; `None` when the object was deleted.
     pub fn take(&mut self, topic: Topic, key: &Key, object: Option<&Value>, now: Timestamp) -> Changes {
         let name = key.1.clone();
         Changes::of_plan(match topic {
@@ -131,7 +143,7 @@ impl Observed {
                 }
             }
             Topic::Installation => {
-                let fields = object.map(|o| CalicoObject::read(ConfigKind::Installation, o));
+                let fields = object.map(|o| ConfigObject::read(ConfigKind::Installation, o));
                 let facts = replace(&mut self.installation, object.map(InstallationFacts::read));
                 replace(&mut self.installation_object, fields) || facts
             }
@@ -150,7 +162,7 @@ impl Observed {
                 object.map(MigrationFacts::read),
             ),
             Topic::Calico(kind) => {
-                let fields = object.map(|o| CalicoObject::read(kind, o));
+                let fields = object.map(|o| ConfigObject::read(kind, o));
                 set(&mut self.calico.objects, (kind, name), fields)
             }
             Topic::PoolsInV3 => self.take_in_v3("IPPool", &name, object.is_some()),
@@ -201,7 +213,7 @@ impl Observed {
         }
     }
 
-    /// Takes in whether the pod of a claimed or confirmed failure bears it out.
+    /// Stores whether the pod of a claimed or confirmed failure confirms it.
     pub fn take_evidence(&mut self, key: &Key, failure: &SandboxFailure, borne_out: bool) -> Changes {
         let known = self.claims.get(key).or_else(|| self.failures.get(key));
         // The Event may be about another pod by now.
@@ -221,7 +233,7 @@ impl Observed {
         }
     }
 
-    /// Most of what changes of a Node bears on that node alone.
+    /// Most changes of a Node affect that node alone.
     fn take_node(&mut self, name: &str, fact: Option<Box<NodeFacts>>, now: Timestamp) -> Changes {
         let known = self.nodes.get(name);
         let fact = fact.map(|facts| match (facts.not_after(now), known) {
@@ -241,7 +253,7 @@ impl Observed {
         }
     }
 
-    /// A pod bears on the plan as the first or last one of Calico's agent in its namespace only: which of two operators
+    /// A pod affects the plan as the first or last one of Calico's agent in its namespace only: which of two operators
     /// may run the agent depends on whether the other's is gone from all nodes.
     fn take_pod(&mut self, key: &Key, fact: Option<PodFacts>) -> Changes {
         let is_agent = |fact: Option<&PodFacts>| fact.is_some_and(|f| f.component == Component::NodeAgent);
@@ -270,7 +282,7 @@ impl Observed {
         set_on_node(&mut self.failures, key, confirmed, |_| ())
     }
 
-    /// What a node announced in etcd: its address bears on the plan, the rest on that node alone.
+    /// What a node announced in etcd: its address affects the plan, the rest that node alone.
     fn take_announced(&mut self, name: String, fact: Option<Announced>) -> Changes {
         let known = self.calico.nodes.get(&name);
         let address = |announced: Option<&Announced>| announced.map(|a| a.bgp_address.clone());
@@ -325,7 +337,7 @@ impl Observed {
     }
 }
 
-/// Sets a fact of a node; `of_plan` picks what of it bears on the plan.
+/// Sets a fact of a node; `of_plan` selects the part that affects the plan.
 fn set_on_node<F: OnNode + PartialEq, P: PartialEq>(
     index: &mut NodeIndex<F>,
     key: &Key,

@@ -1,4 +1,4 @@
-//! What a change bears on.
+//! What a change affects.
 
 use rstest::rstest;
 use serde_json::json;
@@ -28,7 +28,7 @@ fn of_node(plan: bool) -> Changes {
     }
 }
 
-/// An object, the next version of it, and what that change bears on. The same version once more bears on nothing.
+/// An object, its next version, and what that change affects. The same version once more affects nothing.
 #[rstest]
 #[case::heartbeat(Topic::Nodes, json!({"metadata": {"resourceVersion": "1"}}), json!({"metadata": {"resourceVersion": "2"}}), Changes::default())]
 #[case::readiness(Topic::Nodes, json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}), json!({"status": {"conditions": [{"type": "Ready", "status": "False"}]}}), of_node(false))]
@@ -75,7 +75,7 @@ fn every_topic_is_taken_in_and_out() {
     }
 }
 
-/// A node's pods bear on that node; that the last one of an agent is gone bears on the plan.
+/// A node's pods affect that node; the end of the last pod of an agent affects the plan.
 #[test]
 fn first_and_last_pod_of_an_agent_bear_on_the_plan() {
     let mut observed = Observed::default();
@@ -139,7 +139,7 @@ fn event(pod: &str, last: &str) -> Value {
     })
 }
 
-/// An Event bears on nothing until its pod bears it out. Its time is bounded by now.
+/// An Event affects nothing until its pod confirms it. Times after now count as now.
 #[test]
 fn a_claim_counts_when_its_pod_bears_it_out() {
     let mut observed = Observed::default();

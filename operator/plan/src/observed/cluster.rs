@@ -1,4 +1,4 @@
-//! Facts of objects that tell what Windows nodes need.
+//! Facts of objects that inputs are read from.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub fn config_map(object: &Value) -> SourceFacts {
         .collect()
 }
 
-/// What Linux nodes were told by `calico.yaml`: `calico_backend` and `typha_service_name`.
+/// Settings of Linux nodes in `calico.yaml`: `calico_backend` and `typha_service_name`.
 pub fn calico_config(object: &Value) -> SourceFacts {
     let mut facts = config_map(object);
     facts.retain(|key, _| matches!(key.as_str(), "calico_backend" | "typha_service_name"));

@@ -14,6 +14,7 @@ use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 /// The `WindowsNodeConfig` as far as it can be read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Config {
+    /// Spec and originals fit the types of this version.
     Readable(Box<WindowsNodeConfig>),
     /// Spec or originals do not fit our types.
     Unreadable(Box<Unreadable>),
@@ -31,6 +32,7 @@ pub struct Unreadable {
 }
 
 impl Config {
+    /// Reads a stored `WindowsNodeConfig`, however much of it fits the types of this version.
     pub fn read(object: &Value) -> Self {
         let object = without_managers(object);
         if let Ok(config) = serde_json::from_value(object.clone()) {
@@ -38,7 +40,7 @@ impl Config {
         }
         let spec = WindowsNodeConfigSpec::minimal(NetworkType::ALL[0]);
         let (config, dropped) = salvage(WindowsNodeConfig::new(names::SINGLETON, spec), &object);
-        // The rest of the status is ours to write anew.
+        // The operator writes the rest of the status again with the next pass.
         let matters = |d: &&Dropped| d.path.starts_with("spec") || d.path.starts_with(ORIGINALS);
         let lost: Vec<_> = dropped.iter().filter(matters).collect();
         if lost.is_empty() {
@@ -255,7 +257,7 @@ mod tests {
         assert!(found.originals.is_empty());
     }
 
-    /// The rest of the status is written anew with the next pass; an original is not.
+    /// The next pass writes the rest of the status again, but not an original.
     #[rstest]
     #[case("/status/conditions/0/lastTransitionTime", json!("tomorrow"), true)]
     #[case("/status/calico/api", json!("projectcalico.org/v4"), true)]

@@ -1,7 +1,7 @@
-//! Facts of Events that say that a pod's sandbox could not be made.
+//! Facts of Events that report that a pod's sandbox could not be created.
 //!
 //! Whoever may create Events may write such an Event about any pod and node, so an Event is a claim. It counts when
-//! it has the kubelet's form and the pod bears it out: there is such a pod, by uid, bound to that node, without a sandbox.
+//! it looks like the kubelet's and the pod confirms it: a pod with that uid exists, is bound to that node and has no sandbox.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::node_index::OnNode;
 use super::{first_line, items, text, time};
 
-/// What the kubelet could not do, and when it last tried.
+/// A pod whose sandbox the kubelet could not create.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SandboxFailure {
+    /// Name of the Node.
     pub node: String,
     /// `namespace/name` of the pod.
     pub pod: String,
@@ -19,6 +20,7 @@ pub struct SandboxFailure {
     pub uid: String,
     /// The kubelet's message, one bounded line.
     pub message: String,
+    /// When the kubelet last failed.
     pub last: Timestamp,
 }
 
@@ -28,6 +30,7 @@ pub const REASON: &str = "FailedCreatePodSandBox";
 const KUBELET: &str = "kubelet";
 
 impl SandboxFailure {
+    /// The claim of an Event; `None` when it is not the kubelet's `FailedCreatePodSandBox` about a pod.
     pub fn read(event: &Value) -> Option<Self> {
         if text(event, "/reason") != REASON || text(event, "/involvedObject/kind") != "Pod" {
             return None;
@@ -66,7 +69,7 @@ impl SandboxFailure {
         (&self.node, &self.pod, &self.uid) == (&other.node, &other.pod, &other.uid)
     }
 
-    /// Does the pod bear it out? It must be that very pod, bound to that node, neither finished nor going, and without a
+    /// Does the pod confirm it? It must be that very pod, bound to that node, neither finished nor going, and without a
     /// sandbox. So a failure is over as soon as the pod runs.
     pub fn is_borne_out_by(&self, pod: &Value) -> bool {
         let condition = |wanted: &str| {
@@ -89,12 +92,12 @@ impl SandboxFailure {
 
 /// What both fields say, or the one that says anything; `None` when they differ.
 fn agreed<'a>(event: &'a Value, fields: [&str; 2]) -> Option<&'a str> {
-    let mut said = fields
+    let mut values = fields
         .map(|field| text(event, field))
         .into_iter()
         .filter(|t| !t.is_empty());
-    let first = said.next()?;
-    said.all(|other| other == first).then_some(first)
+    let first = values.next()?;
+    values.all(|other| other == first).then_some(first)
 }
 
 impl OnNode for SandboxFailure {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use wn_api::names::flannel::{BACKEND_DATA, NET_CONF_KEY};
 use wn_api::names::managers;
 
-use super::calico::{CalicoObject, FieldOwner};
+use super::config_object::{ConfigObject, FieldOwner};
 use super::{items, text};
 
 /// Fields that are set or read, under the names flannel's documentation has.
@@ -23,7 +23,7 @@ pub const FIELDS: [&str; 5] = [
 pub const TEXT: &str = NET_CONF_KEY;
 
 /// The object. Whoever wrote the text owns each field in it.
-pub fn read(config_map: &Value) -> CalicoObject {
+pub fn read(config_map: &Value) -> ConfigObject {
     let entries: Vec<_> = items(config_map, "/metadata/managedFields")
         .filter(|e| e.pointer("/fieldsV1/f:data/f:net-conf.json").is_some())
         .collect();
@@ -45,7 +45,7 @@ pub fn read(config_map: &Value) -> CalicoObject {
     let mut spec = fields(net_conf);
     spec.insert(TEXT.to_owned(), net_conf.into());
     let all = || FIELDS.into_iter().map(str::to_owned);
-    CalicoObject {
+    ConfigObject {
         spec,
         foreign_writers: owners.iter().map(|o| o.manager.clone()).collect(),
         owners: if owners.is_empty() {

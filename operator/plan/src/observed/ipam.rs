@@ -1,4 +1,4 @@
-//! Facts of Calico's IPAM: blocks of addresses, and nodes' claims of them.
+//! Facts of Calico's IPAM: blocks of addresses, and the nodes that claim them.
 
 use std::net::Ipv4Addr;
 
@@ -14,25 +14,24 @@ use super::{flag, items, parse_time, text};
 /// A block of addresses of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BlockFacts {
+    /// `spec.cidr`; `None` for IPv6.
     pub cidr: Option<Ipv4Net>,
-    /// The node it is affine to; empty when to none.
+    /// The node that the block is affine to; empty when there is none.
     pub host: String,
-    /// Addresses of pods of a Linux node are in it. Windows pods do not count: they never had a
-    /// working encapsulation to lose.
+    /// Pods of a Linux node have addresses of the block. Windows pods do not count: their encapsulation did not work before.
     pub serves_linux_pods: bool,
-    /// Ordinals 0, 1, 2 and the last are held for Windows.
+    /// Addresses 0, 1, 2 and the last one are reserved for Windows.
     pub reserved: bool,
-    /// No address is left. Not how many are: that changes with every pod, and means nothing.
+    /// No address is left. The number of free addresses is not kept, because it changes with every pod.
     pub exhausted: bool,
-    /// Pods of other nodes have addresses of it.
+    /// Pods of other nodes have addresses of the block.
     pub foreign: bool,
-    /// When the oldest of its pods got its address. Of Windows blocks only, and of the oldest only: that one
-    /// rarely changes.
+    /// When the oldest of its pods got its address; blocks of Windows nodes only.
     pub oldest: Option<Timestamp>,
 }
 
 impl BlockFacts {
-    /// Facts, unless the block is marked as deleted.
+    /// The facts of an `IPAMBlock`; `None` when it is marked as deleted.
     pub fn read(block: &Value) -> Option<Self> {
         if flag(block, "/spec/deleted") {
             return None;
@@ -113,7 +112,7 @@ impl OnNode for BlockFacts {
     }
 }
 
-/// By handle, not by place: Calico compacts the attributes when an address is released.
+/// Found by its handle, not by its index: Calico compacts the attributes when an address is released.
 fn is_reservation(attribute: &Value) -> bool {
     text(attribute, "/handle_id").eq_ignore_ascii_case(WINDOWS_RESERVED_HANDLE)
 }
@@ -121,13 +120,16 @@ fn is_reservation(attribute: &Value) -> bool {
 /// A node's claim of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AffinityFacts {
+    /// Name of the node.
     pub node: String,
+    /// CIDR of the block.
     pub cidr: String,
+    /// `spec.state` is `confirmed`: the node has the block.
     pub confirmed: bool,
 }
 
 impl AffinityFacts {
-    /// Facts, unless it is marked as deleted (v1 says so in a string, v3 in a boolean).
+    /// The facts of a `BlockAffinity`; `None` when it is marked as deleted (a string in v1, a boolean in v3).
     pub fn read(affinity: &Value) -> Option<Self> {
         let deleted = flag(affinity, "/spec/deleted") || text(affinity, "/spec/deleted") == "true";
         let host = matches!(text(affinity, "/spec/type"), "" | "host");

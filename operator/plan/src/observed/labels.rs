@@ -1,20 +1,22 @@
-//! Labels of a node in one allocation: there are thousands of nodes, and each label is read when a pool's selector
-//! or the platform is looked at, which is rare.
+//! The labels of a node in one allocation, because there are thousands of nodes and labels are seldom read.
 
-/// Names and values, each followed by a zero byte, by name.
+/// Labels of an object. Stored as names and values, each followed by a zero byte, sorted by name.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Labels(Box<str>);
 
 impl Labels {
+    /// Names and values, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut parts = self.0.split_terminator('\0');
         std::iter::from_fn(move || Some((parts.next()?, parts.next().unwrap_or_default())))
     }
 
+    /// The value of a label.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
     }
 
+    /// Names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(name, _)| name)
     }

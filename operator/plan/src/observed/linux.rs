@@ -8,27 +8,35 @@ use serde_json::Value;
 
 use super::{Labels, flag, items, text, time};
 
+/// What decisions read of a Linux Node.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LinuxNodeFacts {
-    /// Platforms leave their mark in them, and pools select nodes by them.
+    /// `metadata.labels`: platforms are detected by them, and pools select nodes by them.
     pub labels: Labels,
+    /// `spec.providerID`; empty when unset.
     pub provider_id: String,
+    /// `status.nodeInfo.kubeletVersion`, e.g. `v1.34.1+rke2r1`.
     pub kubelet_version: String,
     /// Pods may be scheduled on it: see [`schedulable`].
     pub schedulable: bool,
+    /// It has label `node-role.kubernetes.io/control-plane`.
     pub control_plane: bool,
+    /// First IPv4 address of type `InternalIP`.
     pub internal_ip: Option<Ipv4Addr>,
+    /// First IPv4 range of `spec.podCIDRs`.
     pub pod_cidr: Option<Ipv4Net>,
-    /// Annotation `projectcalico.org/IPv4Address`, with its prefix.
+    /// Annotation `projectcalico.org/IPv4Address`, with its prefix length; empty when absent.
     pub bgp_address: String,
     /// Annotation `projectcalico.org/RouteReflectorClusterID` is set.
     pub route_reflector: bool,
+    /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
-    /// VNI that flannel on the node works with.
+    /// VNI that flannel on the node uses.
     pub flannel_vni: Option<i64>,
 }
 
 impl LinuxNodeFacts {
+    /// The facts of a Linux Node.
     pub fn read(node: &Value) -> Self {
         let labels = || {
             node.pointer("/metadata/labels")

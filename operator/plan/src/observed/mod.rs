@@ -8,6 +8,8 @@ mod calico;
 mod changes;
 pub mod cluster;
 mod config;
+mod config_object;
+mod daemon_sets;
 pub mod endpoints;
 pub mod etcd;
 pub mod failures;
@@ -15,16 +17,18 @@ pub mod flannel;
 mod ipam;
 mod labels;
 mod linux;
+mod network_made;
 mod node_index;
 mod nodes;
 mod own;
+mod pods;
 mod proxy_args;
 pub mod reservations;
 mod spread;
 pub mod tigera;
 pub mod topic;
 mod typha;
-mod workloads;
+mod windows_build;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,26 +43,28 @@ use wn_api::names::flannel::CONFIG_MAP;
 use wn_api::status::Original;
 
 pub use bgp::{BgpFacts, BgpPeer};
-pub use calico::{
-    API_GROUP, CalicoObject, ClusterInformation, FieldOwner, MigrationFacts, NatChange, api_group,
-};
+pub use calico::{API_GROUP, ClusterInformation, MigrationFacts, api_group};
 pub use changes::{Changes, Fact};
 pub use cluster::SourceFacts;
 pub use config::{Config, Unreadable};
+pub use config_object::{ConfigObject, FieldOwner, NatChange};
+pub use daemon_sets::{DaemonSetFacts, linux_agent};
 pub use etcd::{Announced, EtcdFacts, EtcdTrouble};
 pub use failures::SandboxFailure;
 pub use ipam::{AffinityFacts, BlockFacts};
 pub use labels::Labels;
 pub use linux::LinuxNodeFacts;
+pub use network_made::NetworkMade;
 pub use node_index::{NodeIndex, OnNode};
-pub use nodes::{Misplaced, NetworkMade, NodeFacts, Said, WindowsBuild};
+pub use nodes::{Misplaced, NetworkCondition, NodeFacts};
 pub use own::{OwnKind, OwnObject};
+pub use pods::{PodFacts, Trouble};
 pub use reservations::Reservations;
 pub use spread::anywhere;
 pub use tigera::{InstallationFacts, TigeraStatusFacts};
 pub use topic::Topic;
 pub use typha::TyphaFacts;
-pub use workloads::{DaemonSetFacts, PodFacts, Trouble, linux_agent};
+pub use windows_build::WindowsBuild;
 
 use crate::unread::Unread;
 use crate::version::Version;
@@ -66,25 +72,30 @@ use crate::version::Version;
 /// `namespace/name`; the namespace is empty for cluster-scoped objects.
 pub type Key = (String, String);
 
-/// Everything that is known of the cluster.
+/// Everything known of the cluster: the input of every decision.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
+    /// The `WindowsNodeConfig` `default`; `None` when there is none.
     pub config: Option<Config>,
     /// What cannot be read.
     pub unread: Vec<Unread>,
     /// Namespace the operator and its DaemonSets live in.
     pub namespace: String,
+    /// Version of the API server; `None` before it answered.
     pub kubernetes: Option<Version>,
     /// Windows nodes.
     pub nodes: BTreeMap<String, NodeFacts>,
+    /// Linux nodes, by name.
     pub linux: BTreeMap<String, LinuxNodeFacts>,
+    /// Pods of the components on Windows nodes.
     pub pods: NodeIndex<PodFacts>,
-    /// Pods whose sandbox could not be made on Windows nodes of late.
+    /// Pods on Windows nodes whose sandbox could not be created recently.
     pub failures: NodeIndex<SandboxFailure>,
-    /// Events that say so of a pod that was not looked at yet. Nothing is decided on them.
+    /// The same for Events whose pod was not looked up yet. No decision reads them.
     pub claims: BTreeMap<Key, SandboxFailure>,
+    /// DaemonSets of the components on Windows nodes, ours or not.
     pub daemon_sets: BTreeMap<Key, DaemonSetFacts>,
-    /// DaemonSets that do not say for which operating system they are, and whether they tolerate every taint.
+    /// DaemonSets that select nodes of any operating system, and whether they tolerate every taint.
     pub anywhere: BTreeMap<Key, bool>,
     /// Our own DaemonSets and ConfigMaps as stored, to compare with what they should be.
     pub ours: BTreeMap<OwnObject, Value>,
@@ -93,18 +104,20 @@ pub struct Observed {
     /// `Installation` `default` of tigera/operator: what is only read.
     pub installation: Option<InstallationFacts>,
     /// The same object: the fields that are set, and their owners.
-    pub installation_object: Option<CalicoObject>,
+    pub installation_object: Option<ConfigObject>,
     /// flannel's configuration, ConfigMap `kube-flannel/kube-flannel-cfg`.
-    pub flannel: Option<CalicoObject>,
+    pub flannel: Option<ConfigObject>,
     /// TigeraStatuses `calico` and `calico-windows`, by name.
     pub tigera_statuses: BTreeMap<String, TigeraStatusFacts>,
+    /// Calico's objects.
     pub calico: CalicoFacts,
+    /// Calico's BGP.
     pub bgp: BgpFacts,
     /// Deployments `calico-typha`, by namespace.
     pub typha: BTreeMap<String, TyphaFacts>,
 }
 
-/// Objects that tell what Windows nodes need to know, best first where several tell the same.
+/// Objects that inputs are read from; the most reliable first where several have the same value.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Source {
     /// ConfigMap `tigera-operator/kubernetes-services-endpoint`.
@@ -138,6 +151,7 @@ pub enum Source {
 }
 
 impl Source {
+    /// Every source, in the order above.
     pub const ALL: [Self; 14] = [
         Self::ServicesEndpoint,
         Self::KubeProxyConfig,
@@ -156,31 +170,36 @@ impl Source {
     ];
 }
 
-/// Calico as found.
+/// What decisions read of Calico.
 #[derive(Clone, Debug, Default)]
 pub struct CalicoFacts {
-    /// Names of the CustomResourceDefinitions that tell which form of the API is served.
+    /// Names of the CustomResourceDefinitions that show which of Calico's APIs exist.
     pub definitions: BTreeSet<String>,
     /// Objects of the kinds of `ConfigKind::OF_CALICO`.
-    pub objects: BTreeMap<(ConfigKind, String), CalicoObject>,
+    pub objects: BTreeMap<(ConfigKind, String), ConfigObject>,
+    /// Blocks of addresses, by node.
     pub blocks: NodeIndex<BlockFacts>,
+    /// Claims of blocks, by node.
     pub affinities: NodeIndex<AffinityFacts>,
+    /// `ClusterInformation` `default`; `None` before Calico's first start.
     pub cluster_information: Option<ClusterInformation>,
     /// DaemonSets of Calico's agent on Linux nodes, and the release of each.
     pub linux_agents: BTreeMap<Key, Version>,
+    /// `DatastoreMigration`s, by name.
     pub migrations: BTreeMap<String, MigrationFacts>,
-    /// The form that each DaemonSet of calico-node on Linux nodes is told to use.
+    /// The API that each DaemonSet of calico-node on Linux nodes uses (`CALICO_API_GROUP`), by namespace and name.
     pub api_groups: BTreeMap<Key, CalicoApi>,
-    /// Pools and ClusterInformation, by kind and name, that are in v3 while nothing is in v1 beside it.
+    /// Kind and name of pools and ClusterInformation in v3 while v1 beside it is empty.
     pub in_v3: BTreeSet<String>,
+    /// Addresses that `IPReservation`s keep from pods.
     pub reservations: Reservations,
-    /// Host endpoints that people made, and the node of each.
+    /// Host endpoints that people created, and the node of each.
     pub host_endpoints: BTreeMap<String, String>,
-    /// calico-kube-controllers makes host endpoints for all nodes.
+    /// calico-kube-controllers creates host endpoints for all nodes.
     pub auto_host_endpoints: bool,
     /// Calico's etcd, once it was tried; `None` while the Kubernetes API holds Calico.
     pub etcd: Option<EtcdFacts>,
-    /// What nodes announced there.
+    /// What nodes announced in etcd, by name.
     pub nodes: BTreeMap<String, Announced>,
 }
 
@@ -196,7 +215,7 @@ impl CalicoFacts {
             .collect()
     }
 
-    /// What a node announced: in its Calico node in etcd, else in annotations of its Node.
+    /// What a node announced: in its `Node` in Calico's etcd if there is one, else in annotations of its Kubernetes Node.
     pub fn announced<'a>(&'a self, name: &str, node: &'a NodeFacts) -> Cow<'a, Announced> {
         match (&self.etcd, self.nodes.get(name)) {
             (Some(_), Some(found)) => Cow::Borrowed(found),
@@ -207,8 +226,8 @@ impl CalicoFacts {
 }
 
 impl Observed {
-    /// An object whose fields are set, wherever it is kept.
-    pub fn object(&self, kind: ConfigKind, name: &str) -> Option<&CalicoObject> {
+    /// A configuration object, whichever map it is in.
+    pub fn object(&self, kind: ConfigKind, name: &str) -> Option<&ConfigObject> {
         match kind {
             ConfigKind::IpamConfiguration | ConfigKind::IpPool | ConfigKind::FelixConfiguration => {
                 self.calico.objects.get(&(kind, name.to_owned()))
@@ -298,7 +317,7 @@ fn time(value: &Value, pointer: &str) -> Option<Timestamp> {
 /// and its `+` panics beyond it; what is added to such a time, months at most, stays within.
 const TIMES: std::ops::Range<i64> = 0..253_370_764_800;
 
-/// A time as an object of the cluster tells it; anybody may have written it.
+/// A time in an object of the cluster. Anybody may have written it.
 fn parse_time(text: &str) -> Option<Timestamp> {
     let time: Timestamp = text.parse().ok()?;
     TIMES.contains(&time.as_second()).then_some(time)

@@ -1,5 +1,4 @@
-//! Facts that belong to a node, found by the node: what changed about a node is judged without a look at
-//! the others.
+//! Facts that belong to nodes, indexed by node, so that a node is checked without a look at the others.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,15 +7,16 @@ use super::Key;
 
 /// A fact that belongs to a node.
 pub trait OnNode {
-    /// Name of the node; empty when it belongs to none.
+    /// Name of the node; empty when the fact belongs to none.
     fn node(&self) -> &str;
 }
 
-/// Facts are boxed because a map keeps its nodes half empty, and keys shared because there are two of each.
+/// Facts by key and by node. Facts are boxed because the nodes of a B-tree are half empty, and keys are shared because there are two
+/// of each.
 #[derive(Clone, Debug)]
 pub struct NodeIndex<F> {
     facts: BTreeMap<Arc<Key>, Box<F>>,
-    /// Sorted; a list, because a node has one or two and a set would take half a kilobyte for each.
+    /// Sorted. A list, because a node has one or two and a set would take half a kilobyte for each.
     by_node: BTreeMap<Box<str>, Vec<Arc<Key>>>,
 }
 
@@ -30,14 +30,17 @@ impl<F> Default for NodeIndex<F> {
 }
 
 impl<F: OnNode> NodeIndex<F> {
+    /// The fact of an object.
     pub fn get(&self, key: &Key) -> Option<&F> {
         self.facts.get(key).map(AsRef::as_ref)
     }
 
+    /// Every fact, by key.
     pub fn values(&self) -> impl Iterator<Item = &F> {
         self.facts.values().map(AsRef::as_ref)
     }
 
+    /// Every key and fact, by key.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &F)> {
         self.facts.iter().map(|(key, fact)| (key.as_ref(), fact.as_ref()))
     }
@@ -51,6 +54,7 @@ impl<F: OnNode> NodeIndex<F> {
             .filter_map(|key| self.get(key))
     }
 
+    /// Adds or replaces the fact of an object; the earlier fact.
     pub fn insert(&mut self, key: Key, fact: F) -> Option<F> {
         if let Some(known) = self
             .facts
@@ -70,6 +74,7 @@ impl<F: OnNode> NodeIndex<F> {
         old
     }
 
+    /// Removes the fact of an object; the removed fact.
     pub fn remove(&mut self, key: &Key) -> Option<F> {
         let old = self.facts.remove(key)?;
         if let Some(keys) = self.by_node.get_mut(old.node()) {

@@ -12,65 +12,80 @@ use wn_api::node_reasons::NodeReason;
 
 use super::labels::Labels;
 use super::linux;
+use super::network_made::NetworkMade;
 use super::proxy_args;
 use super::spread;
+use super::windows_build::WindowsBuild;
 use super::{items, text, time};
 use crate::version::Version;
 
+/// What decisions and verdicts read of a Windows Node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeFacts {
+    /// `metadata.labels`.
     pub labels: Labels,
+    /// `spec.providerID`; empty when unset.
     pub provider_id: String,
     /// `status.nodeInfo.kernelVersion`, e.g. `10.0.20348.3207`.
     pub kernel_version: String,
+    /// `status.nodeInfo.kubeletVersion`, e.g. `v1.34.1`.
     pub kubelet_version: String,
+    /// `status.nodeInfo.containerRuntimeVersion`, e.g. `containerd://1.7.22`.
     pub container_runtime: String,
     /// `Ready` is True.
     pub ready: bool,
     /// Message of `Ready` while it is not True.
     pub ready_message: String,
-    /// `Ready` is Unknown: the kubelet went silent.
+    /// `Ready` is Unknown: the kubelet does not report.
     pub silent: bool,
     /// `NetworkUnavailable` is True.
     pub network_unavailable: bool,
     /// When Calico's startup last succeeded: it then writes `NetworkUnavailable` False with a new transition time,
     /// whatever the condition was. `None` while the condition is True, or somebody else's.
     pub network_up: Option<Timestamp>,
+    /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
+    /// `status.nodeInfo.bootID`; empty when unset.
     pub boot_id: String,
-    /// When its boot id was seen to change.
+    /// When the boot id was seen to change; `None` after the node has recovered.
     pub rebooted: Option<Timestamp>,
     /// `status.allocatable.pods`.
     pub max_pods: Option<u32>,
     /// Pods may be scheduled on it.
     pub schedulable: bool,
+    /// First IPv4 address of type `InternalIP`.
     pub internal_ip: Option<Ipv4Addr>,
+    /// First IPv4 range of `spec.podCIDRs`.
     pub pod_cidr: Option<Ipv4Net>,
     /// The resource controller of EKS has addresses for pods of the node.
     pub vpc_addresses: bool,
-    /// Annotations of calico-node; empty when absent.
+    /// Annotation `projectcalico.org/IPv4VXLANTunnelAddr`; empty when absent, as are the next three.
     pub tunnel_address: String,
+    /// `projectcalico.org/VXLANTunnelMACAddr`.
     pub tunnel_mac: String,
+    /// `projectcalico.org/IPv4Address`, with its prefix length.
     pub bgp_address: String,
+    /// `projectcalico.org/ASNumber`, as text.
     pub as_number: String,
-    /// What calico-node of a Linux node would write, and a Windows node must not have.
+    /// Annotations that belong on Linux nodes only.
     pub misplaced: Vec<Misplaced>,
-    /// Pod ranges of both families.
+    /// `spec.podCIDRs` has a range of IPv6.
     pub dual_stack: bool,
-    /// A taint keeps pods off that do not ask for Windows.
+    /// A taint keeps pods away that do not tolerate Windows nodes.
     pub guarded: bool,
-    /// What we wrote down of the node's HNS network.
+    /// Annotation `windowsnode.dev/hns-network`; `None` when it is missing or damaged.
     pub network_made: Option<NetworkMade>,
-    /// Our own condition on the Node.
-    pub said: Option<Box<Said>>,
-    /// What RKE2's own kube-proxy is told of DSR by the user.
+    /// Condition `windowsnode.dev/WindowsNetworkReady` of the Node.
+    pub condition: Option<Box<NetworkCondition>>,
+    /// Setting of DSR in the arguments of RKE2's agent; `None` when they have none.
     pub rke2_dsr: Option<bool>,
-    /// The taint of `spec.readiness` is on the Node, and it was us who set it.
+    /// The Node has the taint of `spec.readiness`, whoever set it.
     pub tainted: bool,
+    /// The operator set the taint: annotation `windowsnode.dev/tainted` is there.
     pub taint_is_ours: bool,
 }
 
-/// An annotation of Calico's that has no place on a Windows node.
+/// An annotation of Calico that a Windows node must not have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Misplaced {
     /// `RouteReflectorClusterID`.
@@ -88,63 +103,23 @@ const MISPLACED: [(&str, Misplaced); 4] = [
     ("IPv4WireguardInterfaceAddr", Misplaced::Wireguard),
 ];
 
-/// Our condition as stored on a Node.
+/// Condition `windowsnode.dev/WindowsNetworkReady` of a Node, as stored or as it is to be written.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Said {
+pub struct NetworkCondition {
+    /// `True`, `False` or `Unknown`.
     pub status: String,
+    /// A `NodeReason`, or `AsExpected`.
     pub reason: String,
+    /// One sentence: what is wrong and what to do.
     pub message: String,
+    /// `lastTransitionTime`.
     pub since: Option<Timestamp>,
-    /// When it was written.
+    /// `lastHeartbeatTime`: when it was written. `None` if an earlier version wrote it.
     pub heartbeat: Option<Timestamp>,
 }
 
-/// With which VNI a node's HNS network was made, and what tells that network from the next: none of it changes while
-/// the network lives. HNS keeps a network until the first start of the agent after a boot.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct NetworkMade {
-    pub vni: i64,
-    pub boot_id: String,
-    pub tunnel_address: String,
-    pub tunnel_mac: String,
-}
-
-impl NetworkMade {
-    /// Of our annotation. Damaged, it counts as missing.
-    fn read(text: &str) -> Option<Self> {
-        let part = |name: &str| text.split(' ').find_map(|word| word.strip_prefix(name));
-        Some(Self {
-            vni: part("vni=")?.parse().ok()?,
-            boot_id: part("boot=")?.to_owned(),
-            tunnel_address: part("address=")?.to_owned(),
-            tunnel_mac: part("mac=")?.to_owned(),
-        })
-    }
-
-    /// The same network, whatever is known of its VNI.
-    pub fn is_that_of(&self, other: &Self) -> bool {
-        (&self.boot_id, &self.tunnel_address, &self.tunnel_mac)
-            == (&other.boot_id, &other.tunnel_address, &other.tunnel_mac)
-    }
-}
-
-/// As the annotation says it.
-impl std::fmt::Display for NetworkMade {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            vni,
-            boot_id,
-            tunnel_address,
-            tunnel_mac,
-        } = self;
-        write!(
-            f,
-            "vni={vni} boot={boot_id} address={tunnel_address} mac={tunnel_mac}"
-        )
-    }
-}
-
 impl NodeFacts {
+    /// The facts of a Windows Node.
     pub fn read(node: &Value) -> Self {
         let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
         let annotations = node.pointer("/metadata/annotations");
@@ -155,8 +130,8 @@ impl NodeFacts {
         let condition = |wanted: &str| items(node, "/status/conditions").find(|c| text(c, "/type") == wanted);
         let is_true = |c: &Value| text(c, "/status") == "True";
         let ready = condition("Ready");
-        let said = condition(NODE_CONDITION).map(|c| {
-            Box::new(Said {
+        let stored = condition(NODE_CONDITION).map(|c| {
+            Box::new(NetworkCondition {
                 status: text(c, "/status").to_owned(),
                 reason: text(c, "/reason").to_owned(),
                 message: text(c, "/message").to_owned(),
@@ -164,8 +139,8 @@ impl NodeFacts {
                 heartbeat: time(c, "/lastHeartbeatTime"),
             })
         });
-        // What we said of a reboot outlives us.
-        let recovering = |s: &Said| {
+        // The condition remembers a reboot across restarts of the operator.
+        let recovering = |s: &NetworkCondition| {
             let of_a_boot = [NodeReason::RecoveringAfterReboot, NodeReason::NotRecovered];
             of_a_boot.iter().any(|reason| reason.as_str() == s.reason)
         };
@@ -191,7 +166,7 @@ impl NodeFacts {
                 .and_then(|c| time(c, "/lastTransitionTime")),
             created: time(node, "/metadata/creationTimestamp"),
             boot_id: text(node, "/status/nodeInfo/bootID").to_owned(),
-            rebooted: said.as_ref().filter(|s| recovering(s)).and_then(|s| s.since),
+            rebooted: stored.as_ref().filter(|s| recovering(s)).and_then(|s| s.since),
             max_pods: text(node, "/status/allocatable/pods").parse().ok(),
             schedulable: super::linux::schedulable(node),
             internal_ip: linux::internal_ip(node),
@@ -213,24 +188,24 @@ impl NodeFacts {
             rke2_dsr: annotations.and_then(|a| proxy_args::dsr_of_rke2(a.get(RKE2_ARGUMENTS)?.as_str()?)),
             dual_stack: items(node, "/spec/podCIDRs").any(|c| c.as_str().is_some_and(|c| c.contains(':'))),
             network_made: annotations.and_then(|a| NetworkMade::read(a.get(HNS_NETWORK)?.as_str()?)),
-            said,
+            condition: stored,
             taint_is_ours: annotations.is_some_and(|a| a.get(TAINTED).is_some()),
             tainted: items(node, "/spec/taints").any(|t| text(t, "/key") == READINESS_TAINT),
         }
     }
 
-    /// With every time that is still to come set to now.
+    /// Replaces times after `now` by `now`.
     #[must_use]
     pub fn not_after(mut self, now: Timestamp) -> Self {
         self.created = self.created.map(|at| at.min(now));
         self.rebooted = self.rebooted.map(|at| at.min(now));
-        if let Some(said) = &mut self.said {
-            said.since = said.since.map(|at| at.min(now));
+        if let Some(condition) = &mut self.condition {
+            condition.since = condition.since.map(|at| at.min(now));
         }
         self
     }
 
-    /// The facts as a successor of earlier ones: a boot id that changed is a reboot.
+    /// The facts of a node that was known before: another boot id means a reboot at `now`.
     #[must_use]
     pub fn after(mut self, earlier: &Self, now: Timestamp) -> Self {
         let known = !earlier.boot_id.is_empty() && !self.boot_id.is_empty();
@@ -242,7 +217,7 @@ impl NodeFacts {
         self
     }
 
-    /// Do decisions about the cluster as a whole read the same of both? The rest is the node's own.
+    /// Are all fields equal that decisions about the cluster read? Verdicts read the others.
     pub fn decides_as(&self, other: &Self) -> bool {
         self.labels == other.labels
             && self.provider_id == other.provider_id
@@ -260,13 +235,14 @@ impl NodeFacts {
             && self.rke2_dsr == other.rke2_dsr
     }
 
-    /// Does our condition on the Node say just that, whenever it was written?
-    pub fn says(&self, what: &Said) -> bool {
-        let words = |s: &Said| (s.status.clone(), s.reason.clone(), s.message.clone());
-        let said = self.said.as_ref();
-        said.is_some_and(|said| said.heartbeat.is_some() && words(said) == words(what))
+    /// Does the Node have this condition, whenever it was written?
+    pub fn has_condition(&self, wanted: &NetworkCondition) -> bool {
+        let content = |s: &NetworkCondition| (s.status.clone(), s.reason.clone(), s.message.clone());
+        let stored = self.condition.as_ref();
+        stored.is_some_and(|stored| stored.heartbeat.is_some() && content(stored) == content(wanted))
     }
 
+    /// Build and patch level; `None` when the kernel version is not one of Windows.
     pub fn build(&self) -> Option<WindowsBuild> {
         WindowsBuild::parse(&self.kernel_version)
     }
@@ -279,38 +255,9 @@ impl NodeFacts {
         is_rke2.then(|| self.rke2_dsr.or_else(able))?
     }
 
+    /// Version of the kubelet; `None` when it cannot be read.
     pub fn kubelet(&self) -> Option<Version> {
         self.kubelet_version.parse().ok()
-    }
-}
-
-/// `10.0.<build>.<UBR>`; the update build revision tells the patch level within a build.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct WindowsBuild {
-    pub build: u32,
-    /// Missing when only the label `node.kubernetes.io/windows-build` is known.
-    pub ubr: Option<u32>,
-}
-
-impl WindowsBuild {
-    pub fn parse(kernel_version: &str) -> Option<Self> {
-        let mut parts = kernel_version
-            .strip_prefix("10.0.")?
-            .split('.')
-            .map(|p| p.parse::<u32>().ok());
-        let build = parts.next()??;
-        let ubr = parts.next().flatten();
-        parts.next().is_none().then_some(Self { build, ubr })
-    }
-
-    /// Can HNS of this build do direct server return? 17763 from UBR 1432 (KB4571748), and every build
-    /// from 18317 on: Calico `cni-plugin/pkg/install/install_windows.go`, `supportsDSR`.
-    /// An unknown patch level counts as able.
-    pub fn can_dsr(self) -> bool {
-        match self.build {
-            17763 => self.ubr.is_none_or(|ubr| ubr >= 1432),
-            build => build >= 18317,
-        }
     }
 }
 
@@ -318,21 +265,6 @@ impl WindowsBuild {
 mod tests {
     use super::*;
     use rstest::rstest;
-
-    #[rstest]
-    #[case("10.0.17763.1431", Some(false))]
-    #[case("10.0.17763.1432", Some(true))]
-    #[case("10.0.17763", Some(true))]
-    #[case("10.0.18316.1", Some(false))]
-    #[case("10.0.18317.0", Some(true))]
-    #[case("10.0.20348.3207", Some(true))]
-    #[case("10.0.14393.5", Some(false))]
-    #[case("5.15.0-generic", None)]
-    #[case("10.0.x.1", None)]
-    #[case("", None)]
-    fn dsr_by_build(#[case] kernel: &str, #[case] expected: Option<bool>) {
-        assert_eq!(WindowsBuild::parse(kernel).map(WindowsBuild::can_dsr), expected);
-    }
 
     #[test]
     fn heartbeats_do_not_change_the_fact() {

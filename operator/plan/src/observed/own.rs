@@ -8,7 +8,9 @@ use super::Key;
 /// The kinds of objects the operator owns.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum OwnKind {
+    /// Settings and scripts that pods mount.
     ConfigMap,
+    /// What a component runs on Windows nodes.
     DaemonSet,
 }
 
@@ -24,8 +26,11 @@ impl OwnKind {
 /// An object the operator owns.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct OwnObject {
+    /// Its kind.
     pub kind: OwnKind,
+    /// The operator's namespace.
     pub namespace: String,
+    /// Its name, one of [`wn_api::component::Names`].
     pub name: String,
 }
 

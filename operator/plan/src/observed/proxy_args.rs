@@ -6,7 +6,7 @@ use super::{items, text};
 
 const FLAG: &str = "enable-dsr";
 
-/// Is the first kube-proxy of a pod spec told to do DSR? `None` when its arguments do not say it: they come from a
+/// Does the first kube-proxy of a pod spec do DSR? `None` when its arguments do not show it: they come from a
 /// script or a configuration file.
 pub fn dsr(pod_spec: &Value) -> Option<bool> {
     let container = items(pod_spec, "/containers").find(|c| text(c, "/image").contains("kube-proxy"))?;

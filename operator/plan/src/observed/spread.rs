@@ -1,4 +1,4 @@
-//! Whether a DaemonSet's pods are scheduled on Windows nodes although nobody said so.
+//! Whether a DaemonSet's pods are scheduled on Windows nodes although it selects no operating system.
 
 use serde_json::Value;
 use wn_api::names::READINESS_TAINT;

@@ -2,26 +2,30 @@
 
 use serde_json::Value;
 
-use super::{CalicoObject, first_line, items, number, text};
+use super::{first_line, items, number, text};
 use crate::version::Version;
-use ipnet::Ipv4Net;
 
+/// Dataplane of Windows nodes, `HNS` or `Disabled`. Paths are below `spec`.
 pub const WINDOWS_DATAPLANE: &str = "calicoNetwork.windowsDataplane";
+/// `Enabled` or `Disabled`.
 pub const BGP: &str = "calicoNetwork.bgp";
+/// IP pools that tigera/operator makes.
 pub const POOLS: &str = "calicoNetwork.ipPools";
+/// Service CIDRs, which Windows nodes need.
 pub const SERVICE_CIDRS: &str = "serviceCIDRs";
 
-/// Folders on Windows nodes; not set by us.
+/// Folders on Windows nodes; the operator never sets them.
 pub const WINDOWS_NODES: &str = "windowsNodes";
 
-/// Fields of an Installation that decide about Windows nodes.
+/// Fields of an Installation that matter to Windows nodes.
 pub const FIELDS: &[&str] = &[WINDOWS_DATAPLANE, BGP, POOLS, SERVICE_CIDRS, WINDOWS_NODES];
 
-/// `Installation` `default` of tigera/operator, besides the fields that are set (see `CalicoObject`).
+/// `Installation` `default` of tigera/operator, besides the fields that are set (see `ConfigObject`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct InstallationFacts {
     /// `spec.calicoNetwork.windowsDataplane`, `Disabled` when unset.
     pub windows_hns: bool,
+    /// `spec.serviceCIDRs`.
     pub service_cidrs: Vec<String>,
     /// `spec.cni.type`; empty before tigera/operator has filled in its defaults, which are Calico's.
     pub cni: String,
@@ -35,11 +39,12 @@ pub struct InstallationFacts {
     pub mtu: Option<i32>,
     /// `status.calicoVersion`, of Calico and not of Calico Enterprise.
     pub calico_version: Option<Version>,
-    /// There is a status: tigera/operator has taken it up.
+    /// tigera/operator has written a status.
     pub accepted: bool,
 }
 
 impl InstallationFacts {
+    /// The facts of an `Installation`.
     pub fn read(installation: &Value) -> Self {
         let filled = |pointer: &str| {
             let object = installation.pointer(pointer).and_then(Value::as_object);
@@ -66,7 +71,7 @@ impl InstallationFacts {
 /// Longest message kept of a TigeraStatus.
 const LONGEST: usize = 300;
 
-/// What a TigeraStatus says.
+/// What decisions read of a TigeraStatus.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TigeraStatusFacts {
     /// Types of the conditions that are True, each with reason and message.
@@ -74,6 +79,7 @@ pub struct TigeraStatusFacts {
 }
 
 impl TigeraStatusFacts {
+    /// The conditions of a `TigeraStatus` that are True.
     pub fn read(status: &Value) -> Self {
         let conditions = items(status, "/status/conditions").filter(|c| text(c, "/status") == "True");
         Self {
@@ -90,6 +96,7 @@ impl TigeraStatusFacts {
         }
     }
 
+    /// Is the condition of this type True?
     pub fn is(&self, type_: &str) -> bool {
         self.conditions.iter().any(|(t, ..)| t == type_)
     }
@@ -119,28 +126,4 @@ impl std::fmt::Display for TigeraStatusFacts {
 /// Name under which the encapsulation of one pool of an Installation is known.
 pub fn pool_field(cidr: &str) -> String {
     format!("{POOLS}[{cidr}].encapsulation")
-}
-
-/// The pools of an Installation are one list to the API server. Here the encapsulation of each IPv4 pool is a
-/// field of its own, so that what is restored of one pool never takes along what the user did to another.
-pub fn pools_as_fields(object: &mut CalicoObject) {
-    let Some(Value::Array(pools)) = object.spec.get(POOLS).cloned() else {
-        return;
-    };
-    for pool in pools {
-        let cidr = text(&pool, "/cidr");
-        if cidr.parse::<Ipv4Net>().is_err() {
-            continue;
-        }
-        let field = pool_field(cidr);
-        if let Some(value) = pool.get("encapsulation") {
-            object.spec.insert(field.clone(), value.clone());
-        }
-        if let Some(owners) = object.owners.get(POOLS).cloned() {
-            object.owners.insert(field.clone(), owners);
-        }
-        if object.held.contains(POOLS) {
-            object.held.insert(field);
-        }
-    }
 }

@@ -2,22 +2,23 @@
 
 use serde_json::Value;
 
-use super::workloads::{of_enterprise, version};
+use super::daemon_sets::{of_enterprise, version};
 use super::{items, text};
 use crate::version::Version;
 
 /// A Deployment `calico-typha`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct TyphaFacts {
+    /// `spec.replicas`.
     pub replicas: usize,
-    /// It takes only clients with a certificate of its authority.
+    /// Clients need a certificate of its CA (`TYPHA_CAFILE` is set).
     pub tls: bool,
-    /// By the tag of its image.
+    /// Read from the tag of its image.
     pub version: Option<Version>,
 }
 
 impl TyphaFacts {
-    /// Facts, unless it is scaled to nothing, as `calico.yaml` leaves it.
+    /// The facts of a Deployment; `None` when it has no replicas, as `calico.yaml` installs it.
     pub fn read(deployment: &Value) -> Option<Self> {
         let replicas = deployment.pointer("/spec/replicas").and_then(Value::as_u64);
         let replicas = usize::try_from(replicas.unwrap_or(1)).unwrap_or(usize::MAX);

@@ -9,9 +9,11 @@ pub struct Behaviour {
     pub node_agent: bool,
     /// The platform runs kube-proxy itself.
     pub kube_proxy: bool,
+    /// How far Calico for Windows works there.
     pub support: Support,
 }
 
+/// How far Calico for Windows works on a platform.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Support {
     /// Every network type.
@@ -34,6 +36,7 @@ pub const CLOUDS: [Platform; 4] = [
 pub const LIMITATIONS: &str =
     "https://docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico/limitations";
 
+/// The row of a platform.
 pub const fn behaviour(platform: Platform) -> Behaviour {
     let (node_agent, kube_proxy, support) = match platform {
         Platform::OnPremises | Platform::Aws | Platform::Gce | Platform::Azure | Platform::DigitalOcean => {

@@ -8,10 +8,12 @@ use wn_api::spec::{Platform, WindowsNodeConfigSpec};
 use super::behaviour::{CLOUDS, name};
 use crate::observed::{Labels, Observed};
 
-/// A platform, and what gave it away.
+/// A platform, and how it was detected.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Found {
+    /// The platform.
     pub platform: Platform,
+    /// How it was detected, for the status.
     pub source: String,
 }
 
@@ -87,28 +89,28 @@ fn at_home(platform: Platform, machine: &str) -> bool {
 }
 
 /// The part of a node that signs are in.
-struct Marks<'a> {
+struct NodeSigns<'a> {
     labels: &'a Labels,
     kubelet: &'a str,
     machine: &'a str,
 }
 
-impl Marks<'_> {
+impl NodeSigns<'_> {
     /// The sign that proves most.
     fn sign(&self) -> Option<(Place, Platform, String)> {
-        let found = SIGNS.iter().filter_map(|(place, mark, platform)| {
+        let found = SIGNS.iter().filter_map(|(place, sign, platform)| {
             let text = match place {
                 Place::Label => {
-                    let label = self.labels.names().find(|l| l.starts_with(mark))?;
+                    let label = self.labels.names().find(|l| l.starts_with(sign))?;
                     format!("label {label}")
                 }
-                Place::Kubelet => (self.kubelet.contains(mark) && at_home(*platform, self.machine))
+                Place::Kubelet => (self.kubelet.contains(sign) && at_home(*platform, self.machine))
                     .then(|| format!("kubelet {}", self.kubelet))?,
                 // Without what names the machine: the same for every node.
                 Place::Machine => self
                     .machine
-                    .starts_with(mark)
-                    .then(|| format!("providerID {mark}"))?,
+                    .starts_with(sign)
+                    .then(|| format!("providerID {sign}"))?,
             };
             Some((*place, *platform, text))
         });
@@ -128,26 +130,26 @@ struct Votes {
 /// fifty others. Nodes without a sign do not count: on-premises is what is left when no node has one.
 fn detect(observed: &Observed) -> Option<Found> {
     let windows = observed.nodes.iter().map(|(node, n)| {
-        let marks = Marks {
+        let signs = NodeSigns {
             labels: &n.labels,
             kubelet: &n.kubelet_version,
             machine: &n.provider_id,
         };
-        (node, marks)
+        (node, signs)
     });
     let linux = observed.linux.iter().map(|(node, n)| {
-        let marks = Marks {
+        let signs = NodeSigns {
             labels: &n.labels,
             kubelet: &n.kubelet_version,
             machine: &n.provider_id,
         };
-        (node, marks)
+        (node, signs)
     });
     let mut any = false;
     let mut votes: BTreeMap<(bool, Platform), Votes> = BTreeMap::new();
-    for (node, marks) in windows.chain(linux) {
+    for (node, signs) in windows.chain(linux) {
         any = true;
-        let Some((place, platform, sign)) = marks.sign() else {
+        let Some((place, platform, sign)) = signs.sign() else {
             continue;
         };
         votes
@@ -164,7 +166,7 @@ fn detect(observed: &Observed) -> Option<Found> {
     let Some((winner, won)) = best else {
         return any.then(|| Found {
             platform: Platform::OnPremises,
-            source: "no node has the mark of another platform".to_owned(),
+            source: "no node shows signs of another platform".to_owned(),
         });
     };
     let rival = votes.iter().find(|(key, _)| key.0 == winner.0 && *key != winner);
@@ -191,8 +193,8 @@ fn cloud_of_machines(observed: &Observed) -> Option<Platform> {
     let signs = SIGNS
         .iter()
         .filter(|(place, _, platform)| *place == Place::Machine && CLOUDS.contains(platform));
-    let counts = signs.map(|(_, mark, platform)| {
-        let nodes = machines.iter().filter(|m| m.starts_with(mark));
+    let counts = signs.map(|(_, sign, platform)| {
+        let nodes = machines.iter().filter(|m| m.starts_with(sign));
         (nodes.count(), *platform)
     });
     let best = counts.rev().max_by_key(|(nodes, _)| *nodes)?;

@@ -22,8 +22,9 @@ const OLDEST_MINOR: u32 = 26;
 /// What the cluster runs on, and what follows of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlatformPlan {
+    /// The platform; `None` while there is no node to detect it by.
     pub platform: Option<Platform>,
-    /// What gave it away.
+    /// How the platform was detected.
     pub source: String,
     /// Why it is not supported; nothing is written to the cluster then, and nothing taken away.
     pub findings: Vec<Finding>,
@@ -32,11 +33,13 @@ pub struct PlatformPlan {
 }
 
 impl PlatformPlan {
+    /// Does the operator refuse to work here?
     pub fn is_refused(&self) -> bool {
         !self.findings.is_empty()
     }
 }
 
+/// Detects the platform and decides whether it is supported.
 pub fn plan(spec: &WindowsNodeConfigSpec, observed: &Observed) -> PlatformPlan {
     let found = of(spec, observed);
     let refusal = (!spec.platform.accept_unsupported)
@@ -59,8 +62,8 @@ fn refusal(spec: &WindowsNodeConfigSpec, found: Option<&Found>) -> Option<Findin
     Some(Finding {
         reason: Reason::PlatformUnsupported,
         message: format!(
-            "{objection}; known by {}. Nothing is written: set spec.platform.type if that is wrong, or \
-             spec.platform.acceptUnsupported to true to go on",
+            "{objection}; detected by {}. Nothing is written: correct spec.platform.type, or set \
+             spec.platform.acceptUnsupported to true to continue",
             found.source
         ),
     })
@@ -96,7 +99,7 @@ fn too_old(kubernetes: Option<&Version>) -> Option<Finding> {
     })
 }
 
-/// What is to be said of a minor that nobody tested.
+/// The message about an untested minor of Kubernetes.
 pub fn untested(observed: &Observed) -> Option<String> {
     let version = observed.kubernetes.as_ref()?;
     let tested = version.major == 1 && KUBERNETES_MINORS.contains(&version.minor);

@@ -9,15 +9,22 @@ use crate::finding::Finding;
 /// What a condition says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
+    /// Status of the condition.
     pub status: Status,
+    /// Reason of the condition.
     pub reason: Reason,
+    /// Message of the condition, cut to what the API server accepts when it is written.
     pub message: String,
 }
 
+/// Status of a condition.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Status {
+    /// What the condition is named after is the case.
     True,
+    /// It is not.
     False,
+    /// The operator cannot know.
     Unknown,
 }
 
@@ -32,6 +39,7 @@ impl Status {
 }
 
 impl Verdict {
+    /// A condition that is True.
     pub fn yes(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             status: Status::True,
@@ -40,6 +48,7 @@ impl Verdict {
         }
     }
 
+    /// A condition that is False.
     pub fn no(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             status: Status::False,
@@ -56,6 +65,7 @@ impl Verdict {
         }
     }
 
+    /// Is the condition True?
     pub fn is_true(&self) -> bool {
         self.status == Status::True
     }
@@ -64,6 +74,7 @@ impl Verdict {
 /// One verdict a condition type, in the order of `types::ALL`.
 pub type Verdicts = [Verdict; types::ALL.len()];
 
+/// The conditions of the status. `old` has the transition times that are kept.
 pub fn set(old: &[Condition], generation: Option<i64>, verdicts: Verdicts, now: Timestamp) -> Vec<Condition> {
     types::ALL
         .iter()
@@ -137,10 +148,7 @@ fn refused(reason: Reason, message: &str, what: &str, see: &str) -> Verdicts {
         Verdict::no(reason, message),
         Verdict::no(reason, format!("nothing is written while the {what} is refused")),
         Verdict::yes(reason, message),
-        &Verdict::unknown(
-            reason,
-            format!("not looked at while the {what} is refused: {see}"),
-        ),
+        &Verdict::unknown(reason, format!("not checked while the {what} is refused: {see}")),
     )
 }
 
@@ -155,10 +163,7 @@ pub fn unread(Finding { reason, message }: &Finding) -> Verdicts {
         Verdict::no(*reason, message.clone()),
         Verdict::no(*reason, "nothing is written while the cluster cannot be read"),
         stalled,
-        &Verdict::unknown(
-            *reason,
-            "not looked at while the cluster cannot be read: see Ready",
-        ),
+        &Verdict::unknown(*reason, "not checked while the cluster cannot be read: see Ready"),
     )
 }
 
@@ -168,7 +173,7 @@ pub fn restoring(message: &str) -> Verdicts {
         Verdict::no(Reason::Restoring, message),
         Verdict::yes(Reason::Restoring, message),
         Verdict::no(Reason::Restoring, "progress is being made"),
-        &Verdict::unknown(Reason::Restoring, "not looked at while the cluster is restored"),
+        &Verdict::unknown(Reason::Restoring, "not checked while the cluster is restored"),
     )
 }
 

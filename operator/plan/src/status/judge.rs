@@ -21,6 +21,7 @@ use crate::observed::{DaemonSetFacts, Observed};
 use crate::platform;
 use crate::tigera::AgentOwner;
 
+/// The verdict of every condition after a pass.
 pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table) -> Verdicts {
     let [network_agent, node_agent, kube_proxy] =
         Component::ALL.map(|component| of_component(component, observed, plan, applied));
@@ -63,7 +64,7 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table)
     ]
 }
 
-/// False when deletion cannot give everything back.
+/// False when deletion cannot restore everything.
 fn originals(plan: &Plan) -> Condition {
     match &plan.calico.unknown {
         Some(Finding { reason, message }) => Condition::no(*reason, message.clone()),
@@ -102,7 +103,7 @@ fn network(plan: &Plan, applied: &Applied) -> Condition {
     if let Some(pending) = observing(plan, |kind| !ConfigKind::OF_CALICO.contains(&kind)) {
         return pending;
     }
-    let good = "the cluster is as the network type needs it".to_owned();
+    let good = "the cluster has what the network type needs".to_owned();
     let all: Vec<_> = std::iter::once(good).chain(plan.notes.iter().cloned()).collect();
     Condition::yes(Reason::AsExpected, all.join("; "))
 }
@@ -143,7 +144,7 @@ fn calico(observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
     if plan.calico.policy_only && plan.calico.findings.is_empty() {
         return Condition::yes(
             Reason::NotApplicable,
-            "Calico does not network Windows nodes here: its configuration is not looked at",
+            "Calico does not network Windows nodes here: its configuration is not checked",
         );
     }
     let refused = crate::tigera::refused(observed);
@@ -190,7 +191,7 @@ fn of_component(component: Component, observed: &Observed, plan: &Plan, applied:
             if component == Component::NodeAgent && plan.tigera.agent_owner == AgentOwner::Theirs {
                 tigera::agent(by, observed, plan)
             } else {
-                Condition::yes(Reason::External, format!("not ours to run: {by}"))
+                Condition::yes(Reason::External, format!("not run by this operator: {by}"))
             }
         }),
         Ownership::Managed => blocked(planned)
@@ -304,13 +305,13 @@ fn ready(concerns: &[Condition]) -> Condition {
 fn stalled(concerns: &[Condition]) -> Condition {
     match cause(concerns, |c| c.reason.needs_a_person()) {
         Some(concern) => Condition::yes(concern.reason, concern.message.clone()),
-        None => Condition::no(Reason::AsExpected, "nothing waits for a person"),
+        None => Condition::no(Reason::AsExpected, "no problem needs a person"),
     }
 }
 
 fn reconciling(concerns: &[Condition], stalled: bool, write: bool) -> Condition {
     match concerns.iter().find(|c| !c.is_true()) {
         Some(concern) if write && !stalled => Condition::yes(Reason::Progressing, concern.message.clone()),
-        _ => Condition::no(Reason::AsExpected, "nothing is under way"),
+        _ => Condition::no(Reason::AsExpected, "no change is in progress"),
     }
 }

@@ -33,7 +33,9 @@ use conditions::Verdicts;
 /// The verdicts on the nodes, and what they were judged by.
 #[derive(Clone, Copy)]
 pub struct Nodes<'a> {
+    /// Verdicts by node.
     pub table: &'a Table,
+    /// Cluster-wide facts that they were made with.
     pub cluster: &'a ClusterContext,
 }
 
@@ -41,27 +43,47 @@ pub struct Nodes<'a> {
 /// is written.
 #[derive(Clone, Copy)]
 pub enum Outcome<'a> {
-    /// Parts of the object do not fit our types: nothing was touched.
-    Unreadable { message: &'a str },
-    /// The spec is refused: nothing was touched.
-    Refused { violations: &'a [Violation] },
-    /// What decisions need cannot be read: nothing was touched.
-    Unread { finding: &'a Finding },
-    /// The platform is refused: nothing was touched.
-    Unsupported { platform: &'a PlatformPlan },
-    /// The object is being deleted, and the message says what that waits for.
-    Restoring { message: &'a str },
+    /// Parts of the object do not fit the types of this version. Nothing was changed.
+    Unreadable {
+        /// Which fields those are, and why.
+        message: &'a str,
+    },
+    /// The spec is refused. Nothing was changed.
+    Refused {
+        /// Why.
+        violations: &'a [Violation],
+    },
+    /// Objects that decisions need cannot be read. Nothing was changed.
+    Unread {
+        /// Which objects, and why.
+        finding: &'a Finding,
+    },
+    /// The platform is refused. Nothing was changed.
+    Unsupported {
+        /// The platform, and why it is refused.
+        platform: &'a PlatformPlan,
+    },
+    /// The object is being deleted.
+    Restoring {
+        /// What deletion waits for.
+        message: &'a str,
+    },
     /// A plan was made, and applied as far as `applied` says.
     Settled(Settled<'a>),
 }
 
+/// A pass that made a plan.
 #[derive(Clone, Copy)]
 pub struct Settled<'a> {
     /// `metadata.generation` of the object the plan was made for, which may have a newer one by now.
     pub generation: Option<i64>,
+    /// Everything observed.
     pub observed: &'a Observed,
+    /// The plan.
     pub plan: &'a Plan,
+    /// What was done of it.
     pub applied: &'a Applied,
+    /// The verdicts.
     pub nodes: Nodes<'a>,
 }
 
@@ -157,7 +179,7 @@ fn calico_status(config: &WindowsNodeConfig, observed: &Observed, plan: &Plan) -
     };
     let version = release.or_else(written);
     CalicoStatus {
-        api: plan.calico.form,
+        api: plan.calico.api,
         version: version.filter(|v| !v.is_empty()),
         originals: observed::originals(config).to_vec(),
     }
@@ -201,7 +223,7 @@ fn our_status(plan: &ComponentPlan, management: String, observed: &Observed) -> 
     let sum = |count: fn(&GroupStatus) -> i32| all.iter().map(count).sum();
     let (desired, updated, ready) = (sum(|g| g.desired), sum(|g| g.updated), sum(|g| g.ready));
     let main = all.first().cloned().unwrap_or_default();
-    // Of what was not made yet nothing is told: what is told of and missing was deleted, see `component::objects`.
+    // An object that does not exist yet is not listed: a listed object that is missing was deleted, see `component::objects`.
     let exists = |d: &DaemonSetPlan| observed.our_daemon_set(d.name).is_some();
     let made = plan.daemon_sets.iter().zip(all).filter(|(d, _)| exists(d));
     let several = plan.daemon_sets.len() > 1;

@@ -115,8 +115,13 @@ fn node(name: &str, entry: &Entry, observed: &Observed, nodes: Nodes, now: Times
 /// Since when the node's condition has its status. It is taken from the Node, so that a restart of the operator changes nothing.
 fn since(entry: &Entry, facts: &NodeFacts) -> Timestamp {
     let status = condition_status(entry.state);
-    let stored = facts.said.as_ref().filter(|said| said.status == status);
-    stored.and_then(|said| said.since).unwrap_or(entry.since)
+    let stored = facts
+        .condition
+        .as_ref()
+        .filter(|condition| condition.status == status);
+    stored
+        .and_then(|condition| condition.since)
+        .unwrap_or(entry.since)
 }
 
 /// As JSON, near enough: names of fields, quotes and the escapes of messages included.

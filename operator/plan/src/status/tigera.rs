@@ -1,4 +1,4 @@
-//! What is said of the agent that tigera/operator runs: its own word, what it waits for, and whether its pods run. Its word
+//! The condition of the agent that tigera/operator runs: its own status, what it waits for, and whether its pods run. Its status
 //! alone is not enough: `Available` means that it rendered the DaemonSet, not that a pod is ready
 //! (`windows_controller.go:404` hands its component handler no status manager).
 
@@ -20,7 +20,7 @@ pub fn agent(by: &str, observed: &Observed, plan: &Plan) -> Condition {
     let degraded = |name: &str| status(name).is_some_and(|s| s.is("Degraded"));
     // Of Calico as a whole only trouble is worth a word.
     let names = [tigera::WINDOWS_STATUS, tigera::STATUS].into_iter();
-    let said: String = names
+    let reported: String = names
         .filter(|name| *name == tigera::WINDOWS_STATUS || degraded(name))
         .filter_map(|name| Some(format!("; TigeraStatus {name} is {}", status(name)?)))
         .collect();
@@ -28,33 +28,34 @@ pub fn agent(by: &str, observed: &Observed, plan: &Plan) -> Condition {
     if degraded(tigera::WINDOWS_STATUS) || crate::tigera::refused(observed).is_some() {
         return Condition::no(
             Reason::OperatorDegraded,
-            format!("not ours to run: {by}{said}{needs}"),
+            format!("not run by this operator: {by}{reported}{needs}"),
         );
     }
     let Some(daemon_set) = daemon_set else {
-        let message = format!("tigera/operator has not made DaemonSet {place}{said}{needs}");
+        let message = format!("tigera/operator has not created DaemonSet {place}{reported}{needs}");
         return Condition::no(Reason::WaitingForPrecondition, message);
     };
     if observed.nodes.is_empty() {
-        let message = format!("DaemonSet {place} waits for the first Windows node: {by}{said}");
+        let message = format!("DaemonSet {place} waits for the first Windows node: {by}{reported}");
         return Condition::yes(Reason::NoWindowsNodes, message);
     }
     let d = daemon_set;
     if d.current && d.desired > 0 && d.updated == d.desired && d.ready == d.desired {
-        let message =
-            format!("not ours to run: {by}; every pod of DaemonSet {place} is updated and ready{said}");
+        let message = format!(
+            "not run by this operator: {by}; every pod of DaemonSet {place} is updated and ready{reported}"
+        );
         return Condition::yes(Reason::External, message);
     }
     Condition::no(
         Reason::RolloutIncomplete,
-        format!("not every pod of DaemonSet {place} is updated and ready: see status.nodes{said}"),
+        format!("not every pod of DaemonSet {place} is updated and ready: see status.nodes{reported}"),
     )
 }
 
 /// What is missing, or that nothing we can see is.
 fn needs(unmet: &[String]) -> String {
     if unmet.is_empty() {
-        return "; nothing that can be seen from here is missing (TLS Secrets of Typha and of the nodes cannot)".to_owned();
+        return "; every requirement that the operator can read is met (it cannot read the TLS Secrets of Typha and of the nodes)".to_owned();
     }
     format!("; it needs: {}", unmet.join("; "))
 }

@@ -14,13 +14,15 @@ use crate::field::{FieldId, is_met};
 use crate::finding::Finding;
 use crate::network;
 use crate::observed::tigera::WINDOWS_DATAPLANE;
-use crate::observed::{CalicoObject, DaemonSetFacts, Key, Observed};
+use crate::observed::{ConfigObject, DaemonSetFacts, Key, Observed};
 use crate::platform;
 
+/// Who runs Calico's agent on Windows nodes beside tigera/operator.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum AgentOwner {
     /// tigera/operator has no part in it: there is no Installation, or a third one runs the agent.
     NoOperator,
+    /// This operator.
     Ours,
     /// tigera/operator's, as soon as its Installation is prepared; ours runs until then.
     OursForNow,
@@ -29,10 +31,11 @@ pub enum AgentOwner {
 }
 
 /// `Installation` `default`, as an object whose fields are set.
-pub fn installation_object(observed: &Observed) -> Option<&CalicoObject> {
+pub fn installation_object(observed: &Observed) -> Option<&ConfigObject> {
     observed.object(ConfigKind::Installation, DEFAULT)
 }
 
+/// Decides who runs the agent.
 pub fn agent_owner(spec: &WindowsNodeConfigSpec, observed: &Observed) -> AgentOwner {
     let Some(installation) = installation_object(observed).filter(|_| applies(spec)) else {
         return AgentOwner::NoOperator;
@@ -73,7 +76,7 @@ pub(super) fn hns(observed: &Observed) -> bool {
 }
 
 /// Did we switch theirs on, so that switching it off again is ours?
-pub(super) fn set_by_us(observed: &Observed, installation: &CalicoObject) -> bool {
+pub(super) fn set_by_us(observed: &Observed, installation: &ConfigObject) -> bool {
     let Some(original) = original(observed) else {
         return false;
     };
@@ -174,13 +177,13 @@ const MANAGED_BESIDE_HNS: &str = "Installation default has spec.calicoNetwork.wi
      management to Auto";
 const LEFT_BEHIND: &str = "tigera/operator does not remove its DaemonSet calico-system/calico-node-windows when windowsDataplane is \
      switched off, and two agents on one node delete each other's HNS networks: `kubectl delete daemonset -n calico-system \
-     calico-node-windows`; ours is made when its last pod is gone";
+     calico-node-windows`; this operator creates its own when the last pod is gone";
 
 /// What a user who has tigera/operator should know while we run the agent.
 pub fn note(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<&'static str> {
     match agent_owner(spec, observed) {
         AgentOwner::Ours if spec.node_agent.management == Management::Auto => Some(
-            "tigera/operator leaves Windows nodes to us; to have it run the agent, set spec.calico.installation to Enforce, or \
+            "tigera/operator runs no agent on Windows nodes; to have it run the agent, set spec.calico.installation to Enforce, or \
              windowsDataplane of Installation default to HNS",
         ),
         AgentOwner::OursForNow => Some(

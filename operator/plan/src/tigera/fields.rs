@@ -13,7 +13,7 @@ use crate::inputs;
 use crate::network;
 use crate::network::role::{Backend, CalicoRole};
 use crate::observed::tigera::{BGP, POOLS, SERVICE_CIDRS, WINDOWS_DATAPLANE, pool_field};
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{ConfigObject, Observed};
 
 fn desired(field: &str, value: Value) -> Desired {
     Desired {
@@ -36,7 +36,7 @@ pub fn switch() -> Desired {
 pub fn prepared(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
-    installation: &CalicoObject,
+    installation: &ConfigObject,
 ) -> Vec<Desired> {
     let CalicoRole::Networking(backend) = network::of(spec.network.type_).calico else {
         return Vec::new();
@@ -54,7 +54,7 @@ pub fn prepared(
 
 /// Encapsulation of each IPv4 pool that can serve a Windows node, and of the first one, which tigera/operator
 /// looks at whether it does or not.
-pub fn encapsulations(observed: &Observed, installation: &CalicoObject, backend: Backend) -> Vec<Desired> {
+pub fn encapsulations(observed: &Observed, installation: &ConfigObject, backend: Backend) -> Vec<Desired> {
     let encapsulation = match backend {
         Backend::Vxlan => "VXLAN",
         Backend::Bgp => "None",
@@ -79,7 +79,7 @@ fn cidr(pool: &Value) -> Option<&str> {
 fn service_cidrs(
     spec: &WindowsNodeConfigSpec,
     observed: &Observed,
-    installation: &CalicoObject,
+    installation: &ConfigObject,
 ) -> Option<Desired> {
     let found = inputs::service_cidrs(&spec.network, observed)?.value;
     let stored = installation.spec.get(SERVICE_CIDRS).and_then(Value::as_array);
@@ -100,7 +100,7 @@ fn service_cidrs(
 }
 
 /// What is not as it must be, one clause a field.
-pub fn differing(fields: &[Desired], installation: &CalicoObject) -> Vec<String> {
+pub fn differing(fields: &[Desired], installation: &ConfigObject) -> Vec<String> {
     let value = |d: &Desired| installation.spec.get(&d.id.field).cloned();
     fields
         .iter()
@@ -113,7 +113,7 @@ pub fn differing(fields: &[Desired], installation: &CalicoObject) -> Vec<String>
 }
 
 /// The command with which a person sets these fields.
-pub fn patch(fields: &[Desired], installation: &CalicoObject) -> String {
+pub fn patch(fields: &[Desired], installation: &ConfigObject) -> String {
     let met = |d: &&Desired| is_met(d, installation.spec.get(&d.id.field));
     let wrong: Map<_, _> = fields
         .iter()
@@ -137,11 +137,11 @@ pub fn mismatch(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Str
             facts.cni
         )),
         CalicoRole::Networking(Backend::Vxlan) if facts.ipam == "HostLocal" => Some(format!(
-            "Installation default spec.cni.ipam.type is HostLocal, which knows no VXLAN, and spec.network.type is {network}: set it to \
+            "Installation default spec.cni.ipam.type is HostLocal, which does not support VXLAN, and spec.network.type is {network}: set it to \
              CalicoBGP with spec.network.ipam HostLocal"
         )),
         CalicoRole::Policy { .. } if calico => Some(format!(
-            "Installation default has Calico network the nodes, and spec.network.type is {network}: set it to CalicoVXLAN or CalicoBGP"
+            "Calico networks the nodes (Installation default spec.cni), but spec.network.type is {network}: set it to CalicoVXLAN or CalicoBGP"
         )),
         CalicoRole::Networking(_) | CalicoRole::Policy { .. } => None,
     }

@@ -28,6 +28,7 @@ use crate::observed::Observed;
 /// How the two share the work.
 #[derive(Debug)]
 pub struct TigeraPlan {
+    /// Who runs the agent.
     pub agent_owner: AgentOwner,
     /// Why ours must not run now.
     pub overlap: Option<Finding>,
@@ -35,6 +36,7 @@ pub struct TigeraPlan {
     pub unmet: Vec<String>,
 }
 
+/// Decides who runs the agent, and what tigera/operator still needs for it.
 pub fn plan(spec: &WindowsNodeConfigSpec, observed: &Observed) -> TigeraPlan {
     let agent_owner = agent_owner(spec, observed);
     TigeraPlan {

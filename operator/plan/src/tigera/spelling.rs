@@ -5,11 +5,11 @@ use wn_api::names::TIGERA_OPERATOR_MANAGERS;
 
 use crate::field::Change;
 use crate::observed::tigera::{POOLS, WINDOWS_DATAPLANE, WINDOWS_NODES, pool_field};
-use crate::observed::{CalicoObject, FieldOwner};
+use crate::observed::{ConfigObject, FieldOwner};
 
 /// `spec` of a write. The list of pools is the stored one, with no other change than the encapsulations given;
 /// null removes a field.
-pub fn nested(fields: Map<String, Value>, stored: &CalicoObject) -> Map<String, Value> {
+pub fn nested(fields: Map<String, Value>, stored: &ConfigObject) -> Map<String, Value> {
     let mut spec = Map::new();
     let mut pools = None;
     for (field, value) in fields {
@@ -29,7 +29,7 @@ pub fn nested(fields: Map<String, Value>, stored: &CalicoObject) -> Map<String, 
 /// Switched off again, Windows' folders must go as well: tigera/operator fills them in when it is switched on, and refuses
 /// the whole Installation when they are there without it (`pkg/controller/installation/validation.go`). What anybody else
 /// wrote there stays.
-pub fn take_defaults_along(fields: &mut Map<String, Value>, stored: &CalicoObject) {
+pub fn take_defaults_along(fields: &mut Map<String, Value>, stored: &ConfigObject) {
     let off = fields.get(WINDOWS_DATAPLANE).is_some_and(|v| v != "HNS");
     let owners = stored.owners.get(WINDOWS_NODES).map_or(&[][..], Vec::as_slice);
     if off && !owners.is_empty() && owners.iter().all(filled_in) {
@@ -44,7 +44,7 @@ pub fn filled_in(owner: &FieldOwner) -> bool {
 
 /// The list of pools is one field to the API server, and what an apply leaves out it removes: while it is ours, it is
 /// part of every apply. In it an encapsulation that was absent is taken out again by name.
-pub fn keep_pools(fields: &mut Map<String, Value>, stored: &CalicoObject, changes: &[Change]) {
+pub fn keep_pools(fields: &mut Map<String, Value>, stored: &ConfigObject, changes: &[Change]) {
     let of_pool = |c: &&Change| c.to.is_none() && c.id.field.starts_with(&format!("{POOLS}["));
     let gone: Vec<_> = changes.iter().filter(of_pool).collect();
     if let Some(list) = stored.spec.get(POOLS)
@@ -96,7 +96,7 @@ mod tests {
             {"cidr": "fd00::/48", "blockSize": 122},
             {"cidr": "10.1.0.0/16", "encapsulation": "VXLAN"},
         ]}});
-        let stored = CalicoObject::read(ConfigKind::Installation, &json!({ "spec": spec }));
+        let stored = ConfigObject::read(ConfigKind::Installation, &json!({ "spec": spec }));
         let fields = [
             (pool_field("10.0.0.0/16"), json!("VXLAN")),
             (pool_field("10.1.0.0/16"), Value::Null),

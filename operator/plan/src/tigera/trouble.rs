@@ -8,7 +8,7 @@ use super::agent_owner::{hns, installation_object, is_theirs, set_by_us};
 use super::spelling::filled_in;
 use crate::finding::names_of;
 use crate::observed::tigera::{POOLS, WINDOWS_NODES};
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{ConfigObject, Observed};
 
 /// What TigeraStatus `calico` says while tigera/operator refuses the Installation, and reconciles nothing of Calico.
 pub fn refused(observed: &Observed) -> Option<String> {
@@ -42,9 +42,9 @@ pub fn pools_to_come(observed: &Observed) -> Option<String> {
     if none_wanted || kinds.any(|kind| kind == ConfigKind::IpPool) {
         return None;
     }
-    let why = refused(observed).unwrap_or_else(|| "waits until tigera/operator has made it".to_owned());
+    let why = refused(observed).unwrap_or_else(|| "waits until tigera/operator has created it".to_owned());
     Some(format!(
-        "there is no IPPool yet, and Installation default says which are to be made: {why}"
+        "there is no IPPool yet; tigera/operator creates those of Installation default: {why}"
     ))
 }
 
@@ -78,7 +78,7 @@ pub fn left_behind(observed: &Observed) -> Vec<String> {
 }
 
 /// Folders that are not tigera/operator's defaults do not go along with `windowsDataplane`.
-fn folders_of_others(installation: &CalicoObject) -> Option<String> {
+fn folders_of_others(installation: &ConfigObject) -> Option<String> {
     let owners = installation.owners.get(WINDOWS_NODES)?;
     let others = owners.iter().filter(|o| !filled_in(o));
     let others = names_of(others.map(|o| o.manager.as_str()));

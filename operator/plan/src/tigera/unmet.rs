@@ -1,5 +1,5 @@
 //! What tigera/operator needs before it renders its Windows agent, in the order in which it looks
-//! (`pkg/controller/installation/windows_controller.go:230-392`). It tells one at a time; we tell all.
+//! (`pkg/controller/installation/windows_controller.go:230-392`). tigera/operator reports one at a time; this lists all.
 
 use wn_api::calico::{ConfigKind, DEFAULT};
 use wn_api::names::tigera;
@@ -12,6 +12,7 @@ use crate::network;
 use crate::network::role::Backend;
 use crate::observed::{Observed, Source};
 
+/// What tigera/operator needs before it renders its agent for Windows, one sentence each.
 pub fn unmet(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<String> {
     let (Some(facts), Some(object)) = (&observed.installation, installation_object(observed)) else {
         return Vec::new();
@@ -55,6 +56,6 @@ fn endpoint(observed: &Observed) -> bool {
 
 const NO_ENDPOINT: &str =
     "ConfigMap tigera-operator/kubernetes-services-endpoint does not name host and port of the API server";
-const NOT_ACCEPTED: &str = "Installation default has no status: tigera/operator has not taken it up";
-const NO_WINDOWS_NODES: &str = "Installation default spec.windowsNodes is not filled in, which tigera/operator does once windowsDataplane is HNS";
+const NOT_ACCEPTED: &str = "Installation default has no status: tigera/operator has not processed it";
+const NO_WINDOWS_NODES: &str = "Installation default spec.windowsNodes is empty; tigera/operator fills it in once windowsDataplane is HNS";
 const NOT_STRICT: &str = "IPAMConfiguration default spec.strictAffinity is not true";

@@ -53,7 +53,7 @@ fn etcd_violations(etcd: &Etcd) -> Vec<Violation> {
     if !with.is_empty() && !without.is_empty() {
         found.push(Violation::new(
             format!("{ETCD}.endpoints"),
-            "some are https and some http: all members speak one of them",
+            "some are https and some http: use one of them for all members",
         ));
     } else if !with.is_empty() && etcd.secret_ref.is_none() {
         found.push(Violation::new(
@@ -78,7 +78,7 @@ fn prefix(spec: &WindowsNodeConfigSpec) -> Option<Violation> {
         Violation::new(
             format!("{ETCD}.prefix"),
             format!(
-                "Calico's agent knows no other prefix than {PREFIX}: remove it, or run the agent yourself and set spec.nodeAgent.management \
+                "Calico's agent supports no prefix but {PREFIX}: remove it, or run the agent yourself and set spec.nodeAgent.management \
                  to External"
             ),
         )

@@ -127,7 +127,7 @@ fn is_flag(name: &str) -> bool {
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
 }
 
-/// Where the same is said in the spec.
+/// The field of the spec for the same setting.
 fn instead(flag: &str) -> &'static str {
     match flag {
         "enable-dsr" => " and use spec.kubeProxy.dsr",

@@ -14,10 +14,12 @@ use wn_api::spec::WindowsNodeConfigSpec;
 
 use crate::observed::Observed;
 
+/// Why a spec is refused.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Violation {
     /// Path of the field, e.g. `spec.network.serviceCIDRs[1]`.
     pub path: String,
+    /// What is wrong and what to write instead.
     pub message: String,
 }
 
@@ -41,11 +43,16 @@ impl fmt::Display for Violation {
 pub struct Valid<'a>(&'a WindowsNodeConfigSpec);
 
 impl<'a> Valid<'a> {
+    /// The spec.
     pub const fn spec(self) -> &'a WindowsNodeConfigSpec {
         self.0
     }
 }
 
+/// Checks a spec. `observed` is read for what the schema cannot know, such as versions.
+///
+/// # Errors
+/// Every violation, not only the first.
 pub fn validate<'a>(
     spec: &'a WindowsNodeConfigSpec,
     observed: &Observed,

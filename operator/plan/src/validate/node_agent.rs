@@ -5,7 +5,7 @@ use wn_api::spec::NodeAgent;
 use super::Violation;
 use crate::workload::node_agent::MANAGED_ENV;
 
-/// Windows does not tell the case of variables' names apart.
+/// Names of variables are case-insensitive on Windows.
 pub fn violations(spec: &NodeAgent) -> Vec<Violation> {
     let mut found = Vec::new();
     for (i, variable) in spec.env.iter().enumerate() {
@@ -27,7 +27,7 @@ pub fn violations(spec: &NodeAgent) -> Vec<Violation> {
     found
 }
 
-/// Where the same is said in the spec.
+/// The field of the spec for the same setting.
 fn instead(name: &str) -> &'static str {
     match name {
         "FELIX_LOGSEVERITYSCREEN" | "CALICO_STARTUP_LOGLEVEL" | "BGP_LOGSEVERITYSCREEN" => {

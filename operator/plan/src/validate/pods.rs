@@ -1,4 +1,4 @@
-//! What the API server would refuse in a DaemonSet's pods: better said of the field the user wrote.
+//! What the API server would refuse in a DaemonSet's pods, reported on the field that the user wrote.
 
 use wn_api::component::Component;
 use wn_api::spec::{Resources, Toleration, TolerationOperator, WindowsNodeConfigSpec};

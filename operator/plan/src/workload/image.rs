@@ -5,8 +5,11 @@ use wn_api::spec::Image;
 /// Where upstream publishes an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DefaultImage {
+    /// Registry of upstream.
     pub registry: &'static str,
+    /// Repository without registry.
     pub repository: String,
+    /// Tag.
     pub tag: String,
 }
 

@@ -111,7 +111,7 @@ pub fn config_map_of(
 }
 
 /// A HostProcess pod must use the host's network, and all of its containers must be HostProcess containers
-/// (Kubernetes, `validateWindowsHostProcessPod`): said once for the pod, no container can differ.
+/// (Kubernetes, `validateWindowsHostProcessPod`): set once for the pod, because no container can differ.
 fn pod_spec(base: &Base<'_>, contents: Contents) -> PodSpec {
     PodSpec {
         // Named so that the API server refuses fields a Windows pod would silently ignore (KEP-2802).
@@ -305,6 +305,7 @@ pub fn mount(volume: &str, path: &str) -> VolumeMount {
     }
 }
 
+/// An environment variable with a fixed value.
 pub fn env(name: &str, value: impl Into<String>) -> EnvVar {
     EnvVar {
         name: name.to_owned(),

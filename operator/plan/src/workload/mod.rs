@@ -28,6 +28,7 @@ pub struct RenderContext {
     pub source_vip: SourceVip,
     /// DaemonSet and container of the network agent, where there is one.
     pub network_agent: Option<(&'static str, &'static str)>,
+    /// Where pod addresses come from.
     pub ipam: Ipam,
     /// Namespace of the Typha that Felix asks instead of the API server.
     pub typha: Option<String>,
@@ -35,9 +36,13 @@ pub struct RenderContext {
     pub image_registry: Option<String>,
     /// The API server as a Windows node reaches it before kube-proxy runs.
     pub api_host: String,
+    /// TCP port of the API server.
     pub api_port: i32,
+    /// Service CIDRs of IPv4.
     pub service_cidrs: Vec<String>,
+    /// DNS servers of pods.
     pub dns_servers: Vec<String>,
+    /// DNS search list of pods; Windows uses the first entry.
     pub dns_search: Vec<String>,
     /// VXLAN network identifier; used where Calico networks the nodes with VXLAN.
     pub vni: i32,
@@ -56,7 +61,9 @@ pub struct RenderContext {
 /// How a Windows node reaches Calico's etcd.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EtcdAccess {
+    /// URLs of the members.
     pub endpoints: Vec<String>,
+    /// Secret with certificates; `None` without TLS.
     pub secret: Option<EtcdSecret>,
     /// Checksum of what is in the Secret.
     pub certificates: String,
@@ -67,6 +74,7 @@ pub struct EtcdAccess {
 pub struct Workload {
     /// Rolls the pods when it changes.
     pub config_map: Option<ConfigMap>,
+    /// The DaemonSet.
     pub daemon_set: DaemonSet,
     /// A ConfigMap whose changes the pods follow without being rolled.
     pub followed: Option<ConfigMap>,

@@ -31,7 +31,9 @@ macro_rules! script {
     };
 }
 
+/// The start script of flannel.
 pub const FLANNEL_SCRIPT: &str = script!("kube-flannel");
+/// The start script of static routes.
 pub const STATIC_ROUTES_SCRIPT: &str = script!("static-routes");
 
 const SCRIPTS: &str = "scripts";
@@ -41,16 +43,23 @@ const GRACE_PERIOD: i64 = 5;
 
 /// What differs between the agents.
 pub struct Parts {
+    /// Name of the DaemonSet.
     pub name: &'static str,
+    /// ServiceAccount of its pods.
     pub service_account: &'static str,
+    /// Name of its container.
     pub container: &'static str,
+    /// Name of its ConfigMap.
     pub config_map: &'static str,
     /// Where the ConfigMap is in the container.
     pub mount: &'static str,
+    /// Text of the start script.
     pub script: &'static str,
     /// Files beside the script.
     pub files: BTreeMap<String, String>,
+    /// Arguments of the start script.
     pub arguments: Vec<String>,
+    /// Environment variables of the container.
     pub env: Vec<EnvVar>,
     /// File of the node that is there when its network is made; the script removes it when it begins.
     pub ready_file: &'static str,
@@ -195,6 +204,7 @@ pub fn policies(pod_network: &str, own: &[&str], context: &RenderContext) -> Vec
     std::iter::once(nat).chain(routes).collect()
 }
 
+/// An HNS policy of the CNI plugin, type `EndpointPolicy`.
 pub fn policy(kind: &str, settings: &Value) -> Value {
     json!({"Name": "EndpointPolicy", "Value": {"Type": kind, "Settings": settings}})
 }

@@ -10,7 +10,7 @@ use wn_api::names::flannel::NET_CONF_KEY;
 use wn_api::names::managers;
 use wn_plan::calico::{Action, Write};
 use wn_plan::json_text;
-use wn_plan::observed::{CalicoObject, flannel};
+use wn_plan::observed::{ConfigObject, flannel};
 
 type Key = (ConfigKind, String);
 /// Manager and operation.
@@ -211,12 +211,12 @@ impl Store {
     }
 
     /// The facts of every object, read the way the operator reads them.
-    pub fn facts(&self) -> BTreeMap<Key, CalicoObject> {
+    pub fn facts(&self) -> BTreeMap<Key, ConfigObject> {
         let facts = |(key, object): (&Key, &Stored)| {
             let object = object.json(key.0, &key.1, self.in_etcd(key.0));
             let facts = match key.0 {
                 ConfigKind::FlannelConfiguration => flannel::read(&object),
-                _ => CalicoObject::read(key.0, &object),
+                _ => ConfigObject::read(key.0, &object),
             };
             (key.clone(), facts)
         };

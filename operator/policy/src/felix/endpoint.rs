@@ -5,25 +5,11 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use super::acl::{Acl, AclAction, AddressList, RuleType};
-use super::flatten::flattened;
+use super::flatten::{Panic, flattened};
 use super::rules::of_rule;
 use crate::cluster::{Class, Cluster};
 use crate::model::{Direction, Policy, PolicyId, Tier};
 use crate::net;
-
-/// A panic that ends the process of Felix.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Panic {
-    /// Policy set of the Pass.
-    pub pass: Arc<str>,
-    /// Policy set of the rule of the next tier.
-    pub next: Arc<str>,
-}
-
-impl Panic {
-    /// Text of the panic.
-    pub const TEXT: &'static str = "bitset said no end of range";
-}
 
 /// Felix logs this text if a staged policy is among the policies of an endpoint.
 pub const MISSING_POLICY_SET: &str = "error: Unable to find Policy set, replacing with a deny rule";

@@ -4,8 +4,21 @@
 use std::sync::Arc;
 
 use super::acl::{ANY_PROTOCOL, Acl, AclAction, AddressList, Addresses, Ports};
-use super::endpoint::Panic;
 use crate::net;
+
+/// A panic that ends the process of Felix.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Panic {
+    /// Policy set of the Pass.
+    pub pass: Arc<str>,
+    /// Policy set of the rule of the next tier.
+    pub next: Arc<str>,
+}
+
+impl Panic {
+    /// Text of the panic.
+    pub const TEXT: &'static str = "bitset said no end of range";
+}
 
 /// One list of ACLs with the effect of the tiers. Each tier must end with an ACL that matches everything.
 pub fn flattened(mut tiers: Vec<Vec<Acl>>) -> Result<Vec<Acl>, Panic> {

@@ -13,10 +13,15 @@ use crate::error::Error;
 
 const WHAT: &str = "finalizer of WindowsNodeConfig default";
 
+/// Does the object have the operator's finalizer?
 pub fn stands(config: &WindowsNodeConfig) -> bool {
     config.finalizers().iter().any(|f| f == names::FINALIZER)
 }
 
+/// Adds the finalizer unless it is there.
+///
+/// # Errors
+/// If the API server refuses it or does not answer.
 pub async fn add(context: &Context, config: &WindowsNodeConfig) -> Result<(), Error> {
     let Some(api) = context.apis.api(Topic::Config).filter(|_| !stands(config)) else {
         return Ok(());
@@ -43,7 +48,7 @@ pub async fn remove(context: &Context, config: &WindowsNodeConfig) -> Result<(),
         .get_opt(names::SINGLETON)
         .await
         .map_err(|e| Error::new(WHAT, e))?;
-    // Gone, or gone and made anew, while its deletion was still on its way to us.
+    // Deleted, or deleted and created again, before the watch delivered its deletion.
     let Some(found) = found.filter(|f| f.metadata.uid == config.metadata.uid) else {
         return Ok(());
     };

@@ -1,5 +1,5 @@
 //! Step 4: makes a plan true, in an order in which every prefix leaves the cluster sound: what is to be
-//! restored is written down first, Calico is made fit before anything is started on it.
+//! restored is stored first, and Calico is configured before agents are rolled out.
 
 pub mod finalizer;
 mod objects;
@@ -22,6 +22,7 @@ use crate::{status_writer, store};
 
 pub use objects::delete as delete_object;
 
+/// Carries out a plan. An error is a lost race only; any other failure is in `Applied`.
 pub async fn apply(
     context: &Context,
     config: &WindowsNodeConfig,
@@ -57,7 +58,7 @@ pub async fn apply(
     }
 }
 
-/// What stands before the first write to anything else, marks on Nodes included: without it that write could never be
+/// What is stored before the first write to anything else, Nodes included: without it that write could never be
 /// taken back.
 async fn prepare(context: &Context, config: &WindowsNodeConfig, plan: &Plan) -> Result<(), Error> {
     finalizer::add(context, config).await?;

@@ -16,6 +16,7 @@ fn api(context: &Context, kind: OwnKind) -> (Topic, Option<Api<DynamicObject>>) 
     }
 }
 
+/// Applies a DaemonSet or ConfigMap of the operator.
 pub async fn apply(context: &Context, write: &ObjectWrite) -> Result<(), Error> {
     let what = write.object.to_string();
     let (topic, api) = api(context, write.object.kind);

@@ -108,8 +108,8 @@ fn report_text(report: &Report, ignored: &[String]) -> String {
             ignored.join(", ")
         );
     }
-    let told = report.rules.iter().filter(|rule| rule.effect != "programmed");
-    for rule in told {
+    let shown = report.rules.iter().filter(|rule| rule.effect != "programmed");
+    for rule in shown {
         let why = rule.reason_code.or(rule.reason).unwrap_or_default();
         let (policy, direction, index) = (&rule.policy, rule.direction, rule.index);
         let _ = writeln!(

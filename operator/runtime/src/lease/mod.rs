@@ -137,13 +137,13 @@ impl Leadership {
     }
 
     fn restored(&self, times: u64) {
-        let tell = |known: &mut u64| {
+        let set = |known: &mut u64| {
             let news = *known != times;
             *known = times;
             news
         };
-        if self.restores.send_if_modified(tell) {
-            warn!("the cluster's etcd was restored: everything is read anew");
+        if self.restores.send_if_modified(set) {
+            warn!("the cluster's etcd was restored: everything is read again");
         }
     }
 

@@ -49,7 +49,7 @@ fn a_lease_is_taken_when_its_holder_cannot_write_any_more() {
             0,
         ),
         (
-            "said to be ours, but etcd was restored",
+            "held by this process according to etcd, which was restored",
             Some(record(3, ME)),
             false,
             12,

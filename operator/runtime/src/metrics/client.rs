@@ -1,4 +1,4 @@
-//! Clients that tell the metrics what the API server answered.
+//! Clients that count the answers of the API server.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

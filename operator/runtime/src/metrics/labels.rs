@@ -7,16 +7,21 @@ use wn_api::status::Severity;
 
 use crate::error::Error;
 
+/// Label `state`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByState {
+    /// A state of nodes.
     pub state: &'static str,
 }
 
+/// Label `reason`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByReason {
+    /// A `NodeReason`.
     pub reason: &'static str,
 }
 
+/// Labels `code` and `severity`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByAdvisory {
     code: &'static str,
@@ -24,6 +29,7 @@ pub struct ByAdvisory {
 }
 
 impl ByAdvisory {
+    /// The labels of a rule.
     pub const fn new(code: &'static str, severity: Severity) -> Self {
         let severity = match severity {
             Severity::Error => "Error",
@@ -34,6 +40,7 @@ impl ByAdvisory {
     }
 }
 
+/// Labels `type`, `status` and `reason`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByCondition {
     r#type: &'static str,
@@ -43,6 +50,7 @@ pub struct ByCondition {
 }
 
 impl ByCondition {
+    /// The labels of a condition.
     pub fn new(type_: &'static str, condition: &Condition) -> Self {
         Self {
             r#type: type_,
@@ -52,6 +60,7 @@ impl ByCondition {
     }
 }
 
+/// Labels `kind` and `field`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByField {
     kind: String,
@@ -59,6 +68,7 @@ pub struct ByField {
 }
 
 impl ByField {
+    /// The labels of a field below `spec`.
     pub fn new(kind: &str, field: &str) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -67,24 +77,33 @@ impl ByField {
     }
 }
 
+/// Label `class`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByClass {
+    /// A class of errors.
     pub class: Class,
 }
 
+/// Label `kind`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByKind {
+    /// A kind of pass.
     pub kind: Pass,
 }
 
+/// Labels `method` and `code`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByRequest {
+    /// HTTP method.
     pub method: &'static str,
+    /// HTTP status code, or `none` without an answer.
     pub code: String,
 }
 
+/// Label `topic`.
 #[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
 pub struct ByTopic {
+    /// Name of the topic that is watched.
     pub topic: String,
 }
 
@@ -98,6 +117,7 @@ pub enum Pass {
 }
 
 impl Pass {
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Full, Self::Nodes];
 
     const fn as_str(self) -> &'static str {
@@ -111,16 +131,24 @@ impl Pass {
 /// Why a write failed, as far as it says whose turn it is.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Class {
+    /// 409: somebody else wrote the object first.
     Conflict,
+    /// 403: a right is missing, or an admission policy refuses it.
     Forbidden,
+    /// 400 or 422: the object is not valid.
     Invalid,
+    /// 404: the object or its API does not exist.
     NotFound,
+    /// 429: the API server is overloaded.
     Throttled,
+    /// 5xx: the API server failed.
     Server,
+    /// There was no answer.
     Unreachable,
 }
 
 impl Class {
+    /// Every class.
     pub const ALL: [Self; 7] = [
         Self::Conflict,
         Self::Forbidden,
@@ -131,6 +159,7 @@ impl Class {
         Self::Unreachable,
     ];
 
+    /// The class of an error.
     pub const fn of(error: &Error) -> Self {
         match error {
             Error::Unreachable { .. } | Error::Silent { .. } | Error::Etcd { .. } => Self::Unreachable,

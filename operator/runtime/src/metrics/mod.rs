@@ -73,6 +73,7 @@ const FIELDS: [(&str, &[&str]); 7] = [
     ("ConfigMap", &[WHOLE_OBJECT]),
 ];
 
+/// Every metric of the operator.
 pub struct Metrics {
     registry: Registry,
     nodes: Family<ByState, Gauge>,
@@ -100,6 +101,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// Registers every metric, with zero for every label value that is known.
     pub fn new() -> Arc<Self> {
         let metrics = Self {
             registry: Registry::with_prefix("windows_node_operator"),
@@ -182,23 +184,23 @@ impl Metrics {
         );
         registry.register(
             "condition",
-            "1 for what each condition of the WindowsNodeConfig is, by type, status and reason; 0 for what it was",
+            "1 for the current status and reason of each condition of the WindowsNodeConfig, 0 for earlier ones",
             conditions.clone(),
         );
         registry.register_with_unit(
             "last_successful_pass_timestamp",
-            "When all was last known to be done: the last pass and the last write of the status went well, and none is due",
+            "Last time at which the last pass and the last write of the status had succeeded and none was due",
             Unit::Seconds,
             succeeded.clone(),
         );
         registry.register(
             "drift_repairs",
-            "Changes made by others that were put right, by kind and field below spec, or the whole object",
+            "Changes made by others that were reverted, by kind and field below spec, or the whole object",
             drift_repairs.clone(),
         );
         registry.register(
             "apply_errors",
-            "Writes that failed, by class; a conflict is a lost race that is tried again at once",
+            "Writes that failed, by class; a conflict is retried at once",
             apply_errors.clone(),
         );
         registry.register_with_unit(
@@ -214,7 +216,7 @@ impl Metrics {
         );
         registry.register(
             "watch_restarts",
-            "Watches that ended, by a defect of this program, and were started again",
+            "Watches that ended because of a defect of this program and were started again",
             watch_restarts.clone(),
         );
         registry.register("status_writes", "Writes of the status", status_writes.clone());
@@ -225,7 +227,7 @@ impl Metrics {
         );
         registry.register(
             "leader",
-            "1 for the replica that holds the lease and writes, 0 for those that stand by",
+            "1 for the replica that holds the lease and writes, 0 for the others",
             leader.clone(),
         );
         registry.register(
@@ -337,10 +339,12 @@ impl Metrics {
         self.leader.set(i64::from(leads));
     }
 
+    /// Counts a write of the status.
     pub fn status_written(&self) {
         self.status_writes.inc();
     }
 
+    /// Counts a write of a Node's condition.
     pub fn node_condition_written(&self) {
         self.node_condition_writes.inc();
     }

@@ -9,7 +9,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-/// For the work of one round beyond what it said it would wait: a pass makes requests one after the other, each of which
+/// Time for the work of one round, beyond the announced pause: a pass makes requests one after the other, each of which
 /// may take until its limit (35 s).
 const MARGIN: Duration = Duration::from_mins(5);
 
@@ -69,7 +69,7 @@ impl Collector for Age {
         let age = self.0.times().last.elapsed().as_secs_f64();
         let metric = encoder.encode_descriptor(
             "loop_age",
-            "Time since the loop last came round, which it does once a minute when nothing happens",
+            "Time since the loop last ran, which it does at least once a minute",
             Some(&Unit::Seconds),
             MetricType::Gauge,
         )?;

@@ -1,4 +1,4 @@
-//! The nodes: judged one by one as their facts change, and marked with what was found.
+//! The nodes: each is checked when its facts change, and updated with its verdict.
 
 mod queue;
 mod taint;
@@ -11,7 +11,7 @@ use wn_api::WindowsNodeConfig;
 use wn_plan::applied::{Applied, Part};
 use wn_plan::decide::Plan;
 use wn_plan::news::NodeNews;
-use wn_plan::node::{ClusterContext, Marks, marks};
+use wn_plan::node::{ClusterContext, NodeUpdate, node_update};
 
 use crate::context::{Context, Memory, Outcome};
 
@@ -76,16 +76,16 @@ pub fn judge(context: &Context, mut names: BTreeSet<String>, now: Timestamp) -> 
                 let judged = table.judge(name, observed, &outcome.cluster, now);
                 let facts = observed.nodes.get(name);
                 let since = table.get(name).map_or(now, |entry| entry.since);
-                let marked = facts.zip(judged.verdict.as_ref()).zip(outcome.taint);
-                let marks = marked.map(|((facts, verdict), taint)| {
-                    marks(taint, outcome.cluster.label(facts), facts, verdict, since, now)
+                let judgeable = facts.zip(judged.verdict.as_ref()).zip(outcome.taint);
+                let update = judgeable.map(|((facts, verdict), taint)| {
+                    node_update(taint, outcome.cluster.label(facts), facts, verdict, since, now)
                 });
-                news.add(name, &judged, marks.as_ref());
+                news.add(name, &judged, update.as_ref());
                 context.nodes.update(
                     name,
-                    marks.unwrap_or_else(|| Marks {
-                        leave: judged.was.is_some() && outcome.taint.is_some(),
-                        ..Marks::default()
+                    update.unwrap_or_else(|| NodeUpdate {
+                        remove_all: judged.was.is_some() && outcome.taint.is_some(),
+                        ..NodeUpdate::default()
                     }),
                 );
                 let booted = facts.is_some_and(|f| f.rebooted.is_some());

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use wn_plan::node::Marks;
+use wn_plan::node::NodeUpdate;
 
 use crate::backoff::Backoff;
 
 struct Update {
-    marks: Marks,
+    changes: NodeUpdate,
     turn: u64,
 }
 
@@ -20,6 +20,7 @@ struct Failing {
 
 /// How a write ended.
 pub enum Outcome {
+    /// The update is stored, or the Node is gone.
     Done,
     /// Somebody else wrote in between: try again at once.
     Race,
@@ -31,6 +32,7 @@ pub enum Outcome {
     Unanswered,
 }
 
+/// Updates of Nodes that wait to be written, at most one each.
 #[derive(Default)]
 pub struct Queue {
     updates: BTreeMap<String, Update>,
@@ -42,7 +44,7 @@ pub struct Queue {
     /// Those of them whose update was cancelled meanwhile: it is not tried again.
     cancelled: BTreeSet<String>,
     failing: BTreeMap<String, Failing>,
-    /// Nodes that may have marks that no watch showed.
+    /// Nodes that may have been written although no watch showed it.
     unanswered: BTreeSet<String>,
     /// The API server pushed back.
     paused: Option<Instant>,
@@ -50,18 +52,18 @@ pub struct Queue {
 
 impl Queue {
     /// An update replaces an earlier one of the node, and takes its turn.
-    pub fn put(&mut self, node: &str, marks: Marks) {
+    pub fn put(&mut self, node: &str, changes: NodeUpdate) {
         if let Some(update) = self.updates.get_mut(node) {
-            update.marks = marks;
+            update.changes = changes;
             return;
         }
         self.turn += 1;
         let turn = self.turn;
         self.order.insert(turn, node.to_owned());
-        self.updates.insert(node.to_owned(), Update { marks, turn });
+        self.updates.insert(node.to_owned(), Update { changes, turn });
     }
 
-    /// Nothing is to be written to the node, and its pauses begin anew.
+    /// Nothing is to be written to the node, and its pauses start over.
     pub fn cancel(&mut self, node: &str) {
         if let Some(update) = self.updates.remove(node) {
             self.order.remove(&update.turn);
@@ -77,6 +79,7 @@ impl Queue {
         self.failing.clear();
     }
 
+    /// Is no write under way?
     pub fn is_at_rest(&self) -> bool {
         self.busy.is_empty()
     }
@@ -87,7 +90,7 @@ impl Queue {
     }
 
     /// The update whose turn it is; its node counts as being written to.
-    pub fn next(&mut self, now: Instant) -> Option<(String, Marks)> {
+    pub fn next(&mut self, now: Instant) -> Option<(String, NodeUpdate)> {
         if self.paused.is_some_and(|until| now < until) {
             return None;
         }
@@ -99,11 +102,11 @@ impl Queue {
         let update = self.updates.remove(&node)?;
         self.order.remove(&update.turn);
         self.busy.insert(node.clone());
-        Some((node, update.marks))
+        Some((node, update.changes))
     }
 
     /// A write ended. What did not succeed is put again, unless there is a newer update.
-    pub fn end(&mut self, node: &str, marks: Marks, outcome: &Outcome, now: Instant) {
+    pub fn end(&mut self, node: &str, changes: NodeUpdate, outcome: &Outcome, now: Instant) {
         self.busy.remove(node);
         match outcome {
             Outcome::Unanswered => drop(self.unanswered.insert(node.to_owned())),
@@ -129,7 +132,7 @@ impl Queue {
             }
         }
         if !self.updates.contains_key(node) {
-            self.put(node, marks);
+            self.put(node, changes);
         }
     }
 
@@ -149,10 +152,10 @@ impl Queue {
 mod tests {
     use super::*;
 
-    fn marks(taint: bool) -> Marks {
-        Marks {
+    fn changes(taint: bool) -> NodeUpdate {
+        NodeUpdate {
             taint: Some(taint),
-            ..Marks::default()
+            ..NodeUpdate::default()
         }
     }
 
@@ -163,19 +166,19 @@ mod tests {
         let mut queue = Queue::default();
         let start = Instant::now();
         for i in 0..9 {
-            queue.put(&format!("win-{i}"), marks(true));
+            queue.put(&format!("win-{i}"), changes(true));
         }
         let mut tries: BTreeMap<String, u32> = BTreeMap::new();
         for second in 0..30 {
             let now = start + Duration::from_secs(second);
-            while let Some((node, marks)) = queue.next(now) {
+            while let Some((node, changes)) = queue.next(now) {
                 *tries.entry(node.clone()).or_default() += 1;
                 let outcome = if node == "win-8" {
                     Outcome::Done
                 } else {
                     Outcome::Refused
                 };
-                queue.end(&node, marks, &outcome, now);
+                queue.end(&node, changes, &outcome, now);
             }
         }
         assert_eq!(tries.remove("win-8"), Some(1));
@@ -184,22 +187,22 @@ mod tests {
         assert!(busy.is_some_and(|p| p > Duration::ZERO), "{busy:?}");
     }
 
-    /// An update that changes does not begin anew with its node's tries.
+    /// A changed update does not reset the retries of its node.
     #[test]
     fn a_newer_update_waits_as_the_older_did() {
         let mut queue = Queue::default();
         let now = Instant::now();
-        queue.put("a", marks(true));
+        queue.put("a", changes(true));
         let (node, old) = queue.next(now).unwrap();
         assert!(queue.next(now).is_none() && !queue.is_at_rest());
-        queue.put("a", marks(false));
+        queue.put("a", changes(false));
         assert!(queue.next(now).is_none(), "it is being written to");
         queue.end(&node, old, &Outcome::Refused, now);
         assert!(queue.next(now).is_none() && queue.is_at_rest());
         let later = now + queue.pause(now).unwrap();
         assert_eq!(
             queue.next(later),
-            Some(("a".to_owned(), marks(false))),
+            Some(("a".to_owned(), changes(false))),
             "the newer update"
         );
     }
@@ -208,21 +211,21 @@ mod tests {
     fn an_update_that_is_cancelled_while_it_is_written_is_not_tried_again() {
         let mut queue = Queue::default();
         let now = Instant::now();
-        queue.put("a", marks(true));
+        queue.put("a", changes(true));
         let (node, old) = queue.next(now).unwrap();
         queue.clear();
         queue.end(&node, old, &Outcome::Refused, now);
         assert_eq!(queue.pause(now), None);
-        queue.put("a", marks(false));
-        assert_eq!(queue.next(now), Some(("a".to_owned(), marks(false))));
+        queue.put("a", changes(false));
+        assert_eq!(queue.next(now), Some(("a".to_owned(), changes(false))));
     }
 
     #[test]
     fn all_wait_when_the_server_pushes_back() {
         let mut queue = Queue::default();
         let now = Instant::now();
-        queue.put("a", marks(true));
-        queue.put("b", marks(true));
+        queue.put("a", changes(true));
+        queue.put("b", changes(true));
         let (node, old) = queue.next(now).unwrap();
         queue.end(&node, old, &Outcome::Busy(Duration::from_secs(7)), now);
         assert!(queue.next(now + Duration::from_secs(6)).is_none());

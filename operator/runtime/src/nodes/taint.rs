@@ -10,6 +10,7 @@ use wn_api::names::{READINESS_TAINT, READINESS_TAINT_EFFECT, READINESS_TAINT_VAL
 
 use crate::apis::merge_as;
 
+/// Sets or removes the readiness taint; the Node as stored.
 pub async fn write(api: &Api<Node>, name: &str, set: bool) -> Result<Node, kube::Error> {
     let node = api.get(name).await?;
     let mut taints = node

@@ -1,5 +1,5 @@
-//! Writes marks to Nodes beside the passes: the latest update of each node counts, a few are written at a time, and all wait
-//! when the API server pushes back.
+//! Writes updates of Nodes beside the passes: only the latest update of each node is written, at most `CONCURRENCY` at a time, and
+//! all wait when the API server answers 429.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,9 +15,9 @@ use tracing::{debug, warn};
 use wn_api::names::annotations::{HNS_NETWORK, TAINTED};
 use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::names::{NODE_CONDITION, managers};
-use wn_plan::deletion::NodeMarks;
-use wn_plan::node::Marks;
-use wn_plan::observed::{NetworkMade, Said, Topic};
+use wn_plan::deletion::NodeCleanup;
+use wn_plan::node::NodeUpdate;
+use wn_plan::observed::{NetworkCondition, NetworkMade, Topic};
 
 use super::queue::{Outcome, Queue};
 use super::taint;
@@ -26,11 +26,12 @@ use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::world::World;
 
-/// Requests under way at once: enough to mark hundreds of nodes a second, far from what an API server minds.
+/// Requests under way at once: enough to update hundreds of nodes a second, and little load for an API server.
 const CONCURRENCY: usize = 8;
-/// How long all wait when the API server pushes back: as it says, within these bounds.
+/// Bounds in seconds of the pause after a 429: its `retryAfterSeconds`, clamped.
 const PUSHED_BACK: (u32, u32) = (1, 30);
 
+/// The queue of updates, and the task that writes them.
 pub struct Writer {
     queue: Mutex<Queue>,
     wake: Notify,
@@ -45,6 +46,7 @@ struct Means {
 }
 
 impl Writer {
+    /// An empty queue.
     pub fn new() -> Self {
         Self {
             queue: Mutex::default(),
@@ -56,32 +58,32 @@ impl Writer {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to be written to a Node from now on; nothing cancels an earlier update.
-    pub fn update(&self, node: &str, marks: Marks) {
-        if marks.is_nothing() {
+    /// Replaces the update of a Node; an empty update cancels it.
+    pub fn update(&self, node: &str, update: NodeUpdate) {
+        if update.is_empty() {
             self.lock().cancel(node);
         } else {
-            self.lock().put(node, marks);
+            self.lock().put(node, update);
             self.wake.notify_one();
         }
     }
 
-    /// Cancels all updates. The request of one under way still ends (see `rest`), and it is not tried again.
+    /// Cancels all updates. A request under way still ends (see `rest`), and is not retried.
     pub fn clear(&self) {
         self.lock().clear();
     }
 
     /// As if the answer to a write had been lost.
     #[cfg(test)]
-    pub fn unanswered_write(&self, node: &str, marks: Marks) {
+    pub fn unanswered_write(&self, node: &str, update: NodeUpdate) {
         let mut queue = self.lock();
-        queue.put(node, marks);
-        if let Some((node, marks)) = queue.next(Instant::now()) {
-            queue.end(&node, marks, &Outcome::Unanswered, Instant::now());
+        queue.put(node, update);
+        if let Some((node, update)) = queue.next(Instant::now()) {
+            queue.end(&node, update, &Outcome::Unanswered, Instant::now());
         }
     }
 
-    /// Nodes that may have marks although no watch showed them: the answer to a write was lost.
+    /// Nodes that may have been written although no watch showed it: the answer to a write was lost.
     pub fn unanswered(&self) -> Vec<String> {
         self.lock().unanswered().iter().cloned().collect()
     }
@@ -94,6 +96,7 @@ impl Writer {
         }
     }
 
+    /// Writes updates for ever.
     pub async fn run(
         self: Arc<Self>,
         client: Client,
@@ -110,7 +113,7 @@ impl Writer {
         loop {
             let updates = futures::stream::iter(std::iter::from_fn(|| self.lock().next(Instant::now())));
             updates
-                .map(|(node, marks)| self.one(&means, node, marks))
+                .map(|(node, update)| self.one(&means, node, update))
                 .buffer_unordered(CONCURRENCY)
                 .for_each(async |()| {})
                 .await;
@@ -124,69 +127,70 @@ impl Writer {
         }
     }
 
-    async fn one(&self, means: &Means, node: String, marks: Marks) {
-        let outcome = write(means, &node, &marks).await;
-        self.lock().end(&node, marks, &outcome, Instant::now());
+    async fn one(&self, means: &Means, node: String, update: NodeUpdate) {
+        let outcome = write(means, &node, &update).await;
+        self.lock().end(&node, update, &outcome, Instant::now());
     }
 }
 
-/// The taint first: a node without our condition is one that was never seen, see `wn_plan::node::marks`.
-async fn write(means: &Means, node: &str, marks: &Marks) -> Outcome {
-    if marks.leave {
-        return leave(means, node).await;
+/// The taint first: a node without our condition is one that was never seen, see `wn_plan::node::node_update`.
+async fn write(means: &Means, node: &str, update: &NodeUpdate) -> Outcome {
+    if update.remove_all {
+        return remove_all(means, node).await;
     }
-    if let Some(group) = marks.group {
+    if let Some(group) = update.group {
         match label(&means.api, node, group).await {
             Ok(stored) => means.world.put(Topic::Nodes, &stored),
             Err(error) => return judge(node, &error),
         }
     }
-    if let Some(set) = marks.taint {
+    if let Some(set) = update.taint {
         match taint::write(&means.api, node, set).await {
             Ok(stored) => means.world.put(Topic::Nodes, &stored),
             Err(error) => return judge(node, &error),
         }
     }
-    let stored = |said: &Said| {
+    let stored = |condition: &NetworkCondition| {
         means.world.read(|o| {
             let facts = o.nodes.get(node);
-            facts.is_some_and(|n| n.says(said) && n.network_made == marks.network_made)
+            facts.is_some_and(|n| n.has_condition(condition) && n.network_made == update.network_made)
         })
     };
-    // Judged again while it was being written, the node was put once more.
-    if let Some(said) = marks.condition.as_ref().filter(|said| !stored(said)) {
-        match say(&means.api, node, Some(said), marks.network_made.as_ref()).await {
+    // The node may have been queued again while this condition was being written.
+    if let Some(condition) = update.condition.as_ref().filter(|condition| !stored(condition)) {
+        match apply_condition(&means.api, node, Some(condition), update.network_made.as_ref()).await {
             Ok(stored) => {
                 means.metrics.node_condition_written();
                 means.world.put(Topic::Nodes, &stored);
             }
             Err(error) => return judge(node, &error),
         }
-        // After the condition: what is stored is what was announced, also after a restart of ours.
-        if marks.told {
-            means.events.publish_on_node(node, said).await;
+        // After the condition: what is stored is what was announced, also after a restart of the operator.
+        if update.event {
+            means.events.publish_on_node(node, condition).await;
         }
     }
     Outcome::Done
 }
 
-/// Most nodes that are no Windows nodes any more are no nodes any more.
-async fn leave(means: &Means, node: &str) -> Outcome {
-    let left = async {
+/// Removes everything of ours from a Node that is no longer a Windows node. Usually the Node itself is gone.
+async fn remove_all(means: &Means, node: &str) -> Outcome {
+    let removed = async {
         let Some(found) = means.api.get_opt(node).await? else {
             return Ok(());
         };
-        let marks = NodeMarks {
-            tainted: found.annotations().contains_key(TAINTED),
-            labelled: found.labels().contains_key(KUBE_PROXY_GROUP),
+        let cleanup = NodeCleanup {
+            taint: found.annotations().contains_key(TAINTED),
+            label: found.labels().contains_key(KUBE_PROXY_GROUP),
         };
-        unmark(&means.api, node, marks).await
+        clean(&means.api, node, cleanup).await
     };
-    left.await
+    removed
+        .await
         .map_or_else(|error| judge(node, &error), |()| Outcome::Done)
 }
 
-/// Sets the label of the node's group, or takes it off.
+/// Sets the label of the node's group, or removes it.
 async fn label(api: &Api<Node>, node: &str, group: Option<&str>) -> Result<Node, kube::Error> {
     let body = json!({ "metadata": { "labels": { (KUBE_PROXY_GROUP): group } } });
     let params = merge_as(managers::NODE);
@@ -195,22 +199,22 @@ async fn label(api: &Api<Node>, node: &str, group: Option<&str>) -> Result<Node,
 
 /// Applies the operator's condition and annotation, or removes them: an apply removes what it does not name any more. The API
 /// server takes annotations of a Node through its status, as from Calico.
-async fn say(
+async fn apply_condition(
     api: &Api<Node>,
     node: &str,
-    said: Option<&Said>,
+    condition: Option<&NetworkCondition>,
     network: Option<&NetworkMade>,
 ) -> Result<Node, kube::Error> {
     let second = |at: Option<Timestamp>| at.and_then(|at| Timestamp::from_second(at.as_second()).ok());
-    let conditions: Vec<Value> = said
-        .map(|said| {
+    let conditions: Vec<Value> = condition
+        .map(|condition| {
             json!({
                 "type": NODE_CONDITION,
-                "status": said.status,
-                "reason": said.reason,
-                "message": said.message,
-                "lastTransitionTime": second(said.since),
-                "lastHeartbeatTime": second(said.heartbeat),
+                "status": condition.status,
+                "reason": condition.reason,
+                "message": condition.message,
+                "lastTransitionTime": second(condition.since),
+                "lastHeartbeatTime": second(condition.heartbeat),
             })
         })
         .into_iter()
@@ -234,7 +238,7 @@ fn judge(node: &str, error: &kube::Error) -> Outcome {
         return Outcome::Unanswered;
     };
     match status.code {
-        // The node is gone, and its marks with it.
+        // The Node is gone, and everything on it.
         404 => Outcome::Done,
         409 => Outcome::Race,
         429 => {
@@ -251,16 +255,19 @@ fn judge(node: &str, error: &kube::Error) -> Outcome {
 }
 
 /// Removes this operator's condition, taint and label from a Node.
-pub async fn unmark(api: &Api<Node>, node: &str, marks: NodeMarks) -> Result<(), kube::Error> {
+pub async fn clean(api: &Api<Node>, node: &str, cleanup: NodeCleanup) -> Result<(), kube::Error> {
     let gone = |error: kube::Error| match error {
         kube::Error::Api(status) if status.code == 404 => Ok(()),
         error => Err(error),
     };
-    if marks.labelled {
+    if cleanup.label {
         label(api, node, None).await.map(drop).or_else(gone)?;
     }
-    if marks.tainted {
+    if cleanup.taint {
         taint::write(api, node, false).await.map(drop).or_else(gone)?;
     }
-    say(api, node, None, None).await.map(drop).or_else(gone)
+    apply_condition(api, node, None, None)
+        .await
+        .map(drop)
+        .or_else(gone)
 }

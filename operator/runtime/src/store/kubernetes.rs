@@ -35,6 +35,7 @@ const fn place(kind: ConfigKind) -> (Topic, &'static str) {
     }
 }
 
+/// Writes one object through the API server.
 pub async fn write(context: &Context, write: &Write) -> Result<(), Error> {
     if write.kind == ConfigKind::FlannelConfiguration {
         return super::flannel::write(context, write).await;

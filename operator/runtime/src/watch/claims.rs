@@ -1,5 +1,5 @@
 //! Looks at the pods that Events say have no sandbox: such an Event may come from anybody, so it counts only while its
-//! pod bears it out (`wn_plan::observed::failures`).
+//! pod confirms it (`wn_plan::observed::failures`).
 //!
 //! Namespaces take turns, so that Events of one tenant do not keep those of the others waiting.
 
@@ -17,7 +17,7 @@ use crate::world::World;
 
 /// Between two requests: ten pods a second, whatever Events there are.
 const GAP: Duration = Duration::from_millis(100);
-/// How long a pod that bore it out, or could not be read, is not looked at again: its failure ends that soon after it runs.
+/// How long a pod that confirmed a claim, or could not be read, is not read again: its failure ends that soon after it runs.
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// When what was looked at last; times are those of the monotonic clock.
@@ -81,7 +81,7 @@ pub async fn verify(apis: Apis, world: Arc<World>, leadership: Arc<Leadership>) 
     }
 }
 
-/// Does the pod bear it out? `None` when that cannot be told now.
+/// Does the pod confirm it? `None` if that is unknown now.
 async fn look(apis: &Apis, failure: &SandboxFailure) -> Option<bool> {
     let (namespace, name) = failure.pod_key();
     let resource = apis.resource(Topic::Pods)?;

@@ -35,7 +35,7 @@ pub struct Feed<K> {
     world: Arc<World>,
     metrics: Arc<Metrics>,
     pulse: Arc<Pulse>,
-    /// How long a watch is refused before what it told is out of date.
+    /// How long a watch is refused before its facts count as out of date.
     patience: Duration,
 }
 
@@ -57,7 +57,7 @@ impl<K: Incoming> Feed<K> {
         }
     }
 
-    /// Feeds the watch into the world. It never ends; should it do so, by a panic, it is started again and lists anew.
+    /// Feeds the watch into the world. It never ends; after a panic it is restarted and lists again.
     pub async fn for_ever(self) {
         let mut backoff = Backoff::default();
         loop {
@@ -77,7 +77,7 @@ impl<K: Incoming> Feed<K> {
     async fn run(&self) {
         loop {
             self.watch().await;
-            // Listed anew, so that the plan is told what the list fails for, and when it succeeds.
+            // Listed again, so that the plan knows why the list fails, and when it succeeds.
             self.world.lost(self.topic);
         }
     }
@@ -118,7 +118,7 @@ impl<K: Incoming> Feed<K> {
         }
     }
 
-    /// What the API server said, without what changes from try to try.
+    /// The API server's error, without parts that change with each attempt.
     fn unread(&self, error: &watcher::Error) -> Unread {
         let status = match error {
             watcher::Error::InitialListFailed(kube::Error::Api(status)) => Some(status),
@@ -217,7 +217,7 @@ fn key<K: Resource>(object: &K) -> Key {
 }
 
 /// Could a watch not be resumed because no API server answered? One that comes back may serve an etcd that was restored from a
-/// snapshot: a watch resumed there at a version of before the restore is told nothing of what was lost. So everything is listed anew.
+/// snapshot: a watch resumed there at a version of before the restore does not show what was lost. So everything is listed again.
 fn is_unreachable(error: &watcher::Error) -> bool {
     match error {
         watcher::Error::WatchStartFailed(kube::Error::Api(status)) => matches!(status.code, 502..=504),

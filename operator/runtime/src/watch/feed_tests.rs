@@ -159,7 +159,7 @@ async fn everything_is_listed_anew_when_no_api_server_answered() {
 
 /// The right to a watch that went well is taken away, and comes back.
 #[tokio::test]
-async fn a_watch_that_is_refused_later_is_told() {
+async fn a_watch_that_is_refused_later_is_reported() {
     let allowed = Arc::new(std::sync::atomic::AtomicBool::new(true));
     let allows = allowed.clone();
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -183,7 +183,7 @@ async fn a_watch_that_is_refused_later_is_told() {
     world.want([Topic::Nodes].into());
     let mut feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse.clone());
     feed.patience = Duration::from_millis(100);
-    let told = async |expected: bool| {
+    let is_reported = async |expected: bool| {
         while world.read(|o| o.unread.iter().any(|u| u.forbidden)) != expected {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -193,13 +193,13 @@ async fn a_watch_that_is_refused_later_is_told() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         allowed.store(false, std::sync::atomic::Ordering::Relaxed);
-        told(true).await;
+        is_reported(true).await;
         allowed.store(true, std::sync::atomic::Ordering::Relaxed);
-        told(false).await;
+        is_reported(false).await;
     };
     tokio::select! {
         () = feed.for_ever() => {}
-        done = tokio::time::timeout(Duration::from_mins(1), checks) => done.expect("it is told"),
+        done = tokio::time::timeout(Duration::from_mins(1), checks) => done.expect("it is reported in time"),
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 use wn_api::calico::{CalicoApi, ConfigKind};
 use wn_api::spec::{DatastoreType, Etcd};
-use wn_plan::calico::api::{form, is_v1_empty};
+use wn_plan::calico::api::{in_use, is_v1_empty};
 use wn_plan::network;
 use wn_plan::observed::topic::MIGRATIONS;
 use wn_plan::observed::{Config, Observed, Reservations, Topic};
@@ -57,7 +57,7 @@ impl Watches {
         }
     }
 
-    /// Reads everything anew. What is known stays until then, but nothing is decided on it.
+    /// Reads everything again. Until then the known facts stay, but no decision reads them.
     pub fn relist(&mut self) {
         let world = &self.world;
         self.running.retain(|topic, _| {
@@ -76,8 +76,8 @@ impl Watches {
         if asked != self.etcd {
             self.follow_etcd(asked, apis);
         }
-        let calico = self.world.read(|o| form(&o.calico));
-        let calico = calico.filter(|form| self.etcd.is_none() && *form != CalicoApi::Etcd);
+        let calico = self.world.read(|o| in_use(&o.calico));
+        let calico = calico.filter(|calico_api| self.etcd.is_none() && *calico_api != CalicoApi::Etcd);
         if calico != apis.calico {
             self.stop(is_with_calico);
             apis.calico = calico;
@@ -236,7 +236,7 @@ impl Watches {
     }
 }
 
-/// What tells whether v1 has anything in it.
+/// Kinds that show whether v1 is empty.
 const V1_EMPTY: [Topic; 2] = [Topic::Calico(ConfigKind::IpPool), Topic::ClusterInformation];
 
 fn is_with_calico(topic: Topic) -> bool {

@@ -8,12 +8,12 @@ use wn_api::WindowsNodeConfig;
 use wn_plan::applied::Applied;
 use wn_plan::calico::flap_guard::FlapGuard;
 use wn_plan::decide::decide;
-use wn_plan::node::{ClusterContext, Table, marks};
+use wn_plan::node::{ClusterContext, Table, node_update};
 use wn_plan::observed::{Observed, SandboxFailure, Topic};
 use wn_plan::status;
 use wn_plan::validate::validate;
 
-/// Texts that a reader may take for something: times at the ends of what can be told, networks, versions, names.
+/// Texts that a reader may parse: times at the ends of the range, networks, versions, names.
 const TEXTS: &[&str] = &[
     "",
     "True",
@@ -152,7 +152,7 @@ fn pass(observed: &Observed, config: &WindowsNodeConfig, now: Timestamp) {
         let judged = table.judge(name, observed, &cluster, now);
         if let Some(verdict) = &judged.verdict {
             let label = cluster.label(facts);
-            let _ = marks(config.spec.readiness.taint, label, facts, verdict, now, now);
+            let _ = node_update(config.spec.readiness.taint, label, facts, verdict, now, now);
         }
     }
     let nodes = status::Nodes {

@@ -27,6 +27,7 @@ pub use versions::Origin;
 /// Tries of a first list before the loop goes on without it: with the pauses of kube-runtime about five seconds.
 const TRIES: u32 = 3;
 
+/// Everything observed, and the work that changes of it cause.
 pub struct World {
     inner: Mutex<Inner>,
     changed: Notify,
@@ -55,8 +56,8 @@ struct Work {
 }
 
 impl Inner {
-    /// Tells the plan what cannot be read; says whether that is news.
-    fn tell_unread(&mut self) -> bool {
+    /// Records what cannot be read; returns whether that changed.
+    fn publish_unread(&mut self) -> bool {
         let unread = self.unread.iter().filter(|(topic, (times, _))| {
             *times >= TRIES && self.wanted.contains(topic) && !self.listed.contains(topic)
         });
@@ -69,6 +70,7 @@ impl Inner {
 }
 
 impl World {
+    /// Nothing is known. `namespace`: the operator's.
     pub fn new(namespace: &str) -> Self {
         let observed = Observed {
             namespace: namespace.to_owned(),
@@ -105,7 +107,7 @@ impl World {
         std::mem::take(&mut self.lock().work.plan)
     }
 
-    /// Nodes to be judged anew; they count as judged.
+    /// Takes the nodes to check.
     pub fn take_nodes(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.lock().work.nodes)
     }
@@ -132,7 +134,7 @@ impl World {
         self.claimed.notified().await;
     }
 
-    /// Takes in whether the pod of a failure bears it out.
+    /// Stores whether the pod of a failure confirms it.
     pub fn take_evidence(&self, key: &Key, failure: &SandboxFailure, borne_out: bool) {
         let mut inner = self.lock();
         let changes = inner.observed.take_evidence(key, failure, borne_out);
@@ -181,7 +183,7 @@ impl World {
         }
     }
 
-    /// Wakes the loop for what a change bears on.
+    /// Wakes the loop for what a change affects.
     fn note(&self, inner: &mut Inner, changes: Changes) {
         if !changes.is_empty() {
             inner.work.plan |= changes.plan;
@@ -225,7 +227,7 @@ impl World {
         inner.unread.remove(&topic);
         let first = inner.listed.insert(topic);
         inner.work.plan |= first;
-        if inner.tell_unread() || first {
+        if inner.publish_unread() || first {
             self.changed.notify_one();
         }
     }
@@ -238,7 +240,7 @@ impl World {
         let mut inner = self.lock();
         inner.listed.remove(&topic);
         inner.unread.remove(&topic);
-        inner.tell_unread();
+        inner.publish_unread();
     }
 
     /// A topic that was listed cannot be read any more: what is known of it is out of date.
@@ -266,7 +268,7 @@ impl World {
         let mut inner = self.lock();
         let times = inner.unread.get(&topic).map_or(0, |(times, _)| *times);
         inner.unread.insert(topic, (times.saturating_add(1), unread));
-        if inner.tell_unread() {
+        if inner.publish_unread() {
             self.changed.notify_one();
         }
     }
@@ -298,10 +300,11 @@ impl World {
         }
     }
 
+    /// Sets the topics that are watched.
     pub fn want(&self, topics: BTreeSet<Topic>) {
         let mut inner = self.lock();
         inner.wanted = topics;
-        inner.tell_unread();
+        inner.publish_unread();
     }
 
     /// Is there a topic to wait for? Not for one that cannot be read: the plan knows of that.
@@ -311,6 +314,7 @@ impl World {
         inner.wanted.is_empty() || inner.wanted.difference(&inner.listed).any(|t| !unread(t))
     }
 
+    /// Has the topic been listed completely?
     pub fn is_listed(&self, topic: Topic) -> bool {
         self.lock().listed.contains(&topic)
     }
@@ -333,6 +337,7 @@ impl World {
         std::mem::take(&mut self.lock().version_stale)
     }
 
+    /// Sets the API server's version.
     pub fn set_kubernetes(&self, version: Option<Version>) {
         let mut inner = self.lock();
         inner.version_stale = version.is_none();

@@ -18,7 +18,7 @@ pub enum Origin {
 #[derive(Debug)]
 struct Known {
     version: u64,
-    /// When an answer to a write of ours told it.
+    /// When the answer to a write of the operator had it.
     answered: Option<Instant>,
     /// When it was deleted, in this version.
     gone: Option<Instant>,

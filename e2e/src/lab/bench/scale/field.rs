@@ -231,7 +231,7 @@ impl Field {
     }
 }
 
-/// A pool keeps its CIDR, so it is made anew, as the one who makes Calico's objects would.
+/// A pool keeps its CIDR, so it is deleted and created again, as the owner of Calico's objects would.
 async fn enlarge_pool(client: &Client) -> Result<()> {
     const NAME: &str = "default-ipv4-ippool";
     let pools = objects::calico(client, CalicoApi::V1, ConfigKind::IpPool);

@@ -70,9 +70,9 @@ async fn change(field: &mut Field, node: &str, ready: bool, latencies: &mut Late
             all.iter().find(changed).cloned()
         })
         .await?;
-    let said = |e: &&AuditEvent| is_status(e) && summary(e) == Some(right.as_str());
+    let is_reported = |e: &&AuditEvent| is_status(e) && summary(e) == Some(right.as_str());
     let status = field
-        .until("the status", limit, |all| all.iter().find(said).cloned())
+        .until("the status", limit, |all| all.iter().find(is_reported).cloned())
         .await?;
     latencies
         .status

@@ -127,10 +127,10 @@ async fn node(field: &Field, number: usize) -> Result<()> {
             "projectcalico.org/VXLANTunnelMACAddr",
             format!("0e:2a:{a:02x}:{b:02x}:{c:02x}:{d:02x}"),
         );
-    let form = CalicoApi::V1;
-    let affinity = ipam::affinity(form, block, &name, "confirmed");
+    let calico_api = CalicoApi::V1;
+    let affinity = ipam::affinity(calico_api, block, &name, "confirmed");
     create(&field.client, "blockaffinities", affinity).await?;
-    let owned = ipam::block(form, block, &name, &now(), 1);
+    let owned = ipam::block(calico_api, block, &name, &now(), 1);
     create(&field.client, "ipamblocks", owned).await?;
     field.cluster.add_node(spec).await
 }

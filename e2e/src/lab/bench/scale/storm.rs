@@ -111,10 +111,10 @@ async fn leg(field: &mut Field, ready: bool) -> Result<Leg> {
     let pods = field.agents();
     field.mark()?;
     field.set_all_ready(&pods, ready).await?;
-    let said = |e: &AuditEvent| is_status(e) && summary(e) == Some(right.as_str());
+    let is_reported = |e: &AuditEvent| is_status(e) && summary(e) == Some(right.as_str());
     field
         .until(&format!("a status that says {right}"), LIMIT, |all| {
-            all.iter().any(said).then_some(())
+            all.iter().any(is_reported).then_some(())
         })
         .await?;
     field.rest(LIMIT).await?;
@@ -135,7 +135,7 @@ fn judge(events: &[AuditEvent], right: &str) -> Result<Leg> {
         .context("no pod was changed")?;
     let after = |at: Timestamp| milliseconds(last, at).max(0.0);
     let statuses: Vec<_> = events.iter().filter(|e| is_status(e)).collect();
-    // Later ones may speak of the DaemonSets' own counts, which follow in their own time.
+    // Later ones may report the DaemonSets' own counts, which follow in their own time.
     let settled = statuses
         .iter()
         .rev()

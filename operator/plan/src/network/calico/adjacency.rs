@@ -20,8 +20,8 @@ pub fn find(observed: &Observed) -> Option<Finding> {
     Some(Finding {
         reason: Reason::NotL2Adjacent,
         message: format!(
-            "{which}: without encapsulation, BGPPeer or route reflector nothing routes pods' packets between them; add BGPPeers to the \
-             routers between, or set spec.network.type to CalicoVXLAN"
+            "{which}: without encapsulation, BGPPeer or route reflector there is no route to pods on the other node; add BGPPeers for \
+             the routers between them, or set spec.network.type to CalicoVXLAN"
         ),
     })
 }

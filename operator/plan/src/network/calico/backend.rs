@@ -1,4 +1,4 @@
-//! What Linux nodes route with, against what Windows nodes are told. `calico.yaml` says it in ConfigMap
+//! Whether the backend of Linux nodes fits that of Windows nodes. `calico.yaml` has it in ConfigMap
 //! `kube-system/calico-config`; where there is none, tigera/operator renders it from its Installation.
 
 use wn_api::reasons::Reason;
@@ -17,7 +17,7 @@ pub fn overlay(observed: &Observed) -> Option<Finding> {
         reason: Reason::BGPWithVXLAN,
         message: format!(
             "{FIELD} is bird: with CalicoVXLAN BGP must be off, because Windows nodes do not answer Linux nodes that peer with them; set it \
-             to vxlan, take -bird-live and -bird-ready out of DaemonSet calico-node and restart that, or set nodeToNodeMeshEnabled: false in \
+             to vxlan, remove -bird-live and -bird-ready from DaemonSet calico-node and restart it, or set nodeToNodeMeshEnabled: false in \
              BGPConfiguration default if there is no BGPPeer"
         ),
     })
@@ -31,7 +31,7 @@ pub fn bgp(observed: &Observed) -> Option<Finding> {
     };
     if let Some(backend) = linux(observed).filter(|b| *b != "bird") {
         return Some(off(format!(
-            "{FIELD} is {backend}: Linux nodes speak no BGP, so no route leads from them to Windows nodes; set it to bird and restart \
+            "{FIELD} is {backend}: Linux nodes do not use BGP, so they have no route to pods on Windows nodes; set it to bird and restart \
              DaemonSet calico-node, or set spec.network.type to CalicoVXLAN"
         )));
     }

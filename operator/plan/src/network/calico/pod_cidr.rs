@@ -11,7 +11,7 @@ pub fn missing(observed: &Observed) -> Option<Finding> {
     (!names.is_empty()).then(|| Finding {
         reason: Reason::PodCIDRMissing,
         message: format!(
-            "Node {names} has no IPv4 range in spec.podCIDRs, of which ipam HostLocal takes addresses: run kube-controller-manager with \
+            "Node {names} has no IPv4 range in spec.podCIDRs, which ipam HostLocal assigns addresses from: run kube-controller-manager with \
              --allocate-node-cidrs=true and a --cluster-cidr with room, or set spec.network.ipam to CalicoIPAM"
         ),
     })

@@ -16,12 +16,15 @@ use settings::Backend;
 
 pub use settings::held;
 
-/// HNS network of host-gw: flannel's default name (`pkg/backend/hostgw/hostgw_windows.go`), which we state.
+/// HNS network of host-gw: flannel's default name (`pkg/backend/hostgw/hostgw_windows.go`), which the operator sets explicitly.
 pub const BRIDGE: &str = "cbr0";
 
+/// The agent of `FlannelHostGateway`.
 pub const HOST_GATEWAY_AGENT: agent::Flannel = agent::Flannel(Backend::HostGateway);
+/// The agent of `FlannelVXLAN`.
 pub const VXLAN_AGENT: agent::Flannel = agent::Flannel(Backend::Vxlan);
 
+/// Checks of `FlannelHostGateway`.
 pub struct HostGateway;
 
 impl NetworkChecks for HostGateway {
@@ -30,7 +33,7 @@ impl NetworkChecks for HostGateway {
             Adjacency::Different(which) => Some(Finding {
                 reason: Reason::NotL2Adjacent,
                 message: format!(
-                    "{which}: host-gw routes work on one layer 2 network only; use FlannelVXLAN, or bring the nodes together"
+                    "{which}: host-gw routes work on one layer 2 network only; use FlannelVXLAN, or move the nodes to one network"
                 ),
             }),
             Adjacency::Same | Adjacency::CannotKnow => None,
@@ -46,6 +49,7 @@ impl NetworkChecks for HostGateway {
     }
 }
 
+/// Checks and settings of `FlannelVXLAN`.
 pub struct Vxlan;
 
 impl NetworkChecks for Vxlan {

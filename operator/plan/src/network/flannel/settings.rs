@@ -13,7 +13,7 @@ use crate::finding::Finding;
 use crate::finding::names_of;
 use crate::json_text;
 use crate::observed::flannel::TEXT;
-use crate::observed::{CalicoObject, Observed};
+use crate::observed::{ConfigObject, Observed};
 
 const KIND: ConfigKind = ConfigKind::FlannelConfiguration;
 const VNI: &str = "Backend.VNI";
@@ -21,10 +21,12 @@ const PORT: &str = "Backend.Port";
 /// What has to be done for a changed `net-conf.json` to count, and what it costs.
 const RESTART: &str = "kubectl -n kube-flannel rollout restart ds/kube-flannel-ds";
 
-/// flannel's backends that Windows has.
+/// flannel's backends on Windows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Backend {
+    /// `host-gw`: routes between nodes on one layer 2 network.
     HostGateway,
+    /// `vxlan`: an overlay.
     Vxlan,
 }
 
@@ -37,7 +39,7 @@ impl Backend {
     }
 }
 
-fn object(observed: &Observed) -> Option<&CalicoObject> {
+fn object(observed: &Observed) -> Option<&ConfigObject> {
     observed.flannel.as_ref()
 }
 
@@ -51,12 +53,13 @@ fn find(reason: Reason, what: &str) -> Option<Finding> {
 /// Why flannel cannot network Windows nodes, whatever we set.
 pub fn unfit(backend: Backend, observed: &Observed) -> Option<Finding> {
     let Some(object) = object(observed) else {
-        let what = "is not there: install flannel with its own manifest or chart, whose names these are";
+        let what =
+            "does not exist: install flannel with its own manifest or chart, which create it under this name";
         return find(Reason::InputMissing, what);
     };
     let found = object.text("Backend.Type");
     if !object.spec.contains_key("Backend.Type") {
-        let what = format!("{NET_CONF_KEY} is no JSON with Backend.Type: correct it");
+        let what = format!("{NET_CONF_KEY} is not JSON with Backend.Type: correct it");
         return find(Reason::InputInvalid, &what);
     }
     if !found.eq_ignore_ascii_case(backend.as_str()) {
@@ -72,7 +75,8 @@ pub fn unfit(backend: Backend, observed: &Observed) -> Option<Finding> {
         return find(Reason::InputInvalid, &what);
     }
     if object.text("Network").parse::<ipnet::Ipv4Net>().is_err() {
-        let what = format!("{NET_CONF_KEY} Network is no IPv4 range: Windows nodes need one");
+        let what =
+            format!("{NET_CONF_KEY} Network is not an IPv4 range: set one, because Windows nodes need it");
         return find(Reason::InputInvalid, &what);
     }
     None
@@ -83,7 +87,7 @@ pub fn unfit(backend: Backend, observed: &Observed) -> Option<Finding> {
 pub fn direct_routing(observed: &Observed) -> Option<Finding> {
     object(observed)?.is_true("Backend.DirectRouting").then_some(())?;
     let what = format!(
-        "{NET_CONF_KEY} Backend.DirectRouting is true, which Windows nodes do not know: set it to false, then {RESTART}"
+        "{NET_CONF_KEY} Backend.DirectRouting is true, which Windows nodes do not support: set it to false, then {RESTART}"
     );
     find(Reason::InputInvalid, &what)
 }
@@ -139,7 +143,7 @@ pub fn held(spec: &WindowsNodeConfigSpec, observed: &Observed, fields: &[Desired
         .map(|d| format!("{}: {}", d.id.field, d.value))
         .collect();
     let what = format!(
-        "{NET_CONF_KEY} is used by Linux nodes, whose traffic a change interrupts; waiting to set {}: set \
+        "{NET_CONF_KEY} is used by Linux nodes, whose traffic a change would interrupt; waiting to set {}: set \
          spec.calico.encapsulation.whenInUse to Migrate to allow it, and then {RESTART}",
         wanted.join(", ")
     );
@@ -161,19 +165,19 @@ pub fn not_restarted(observed: &Observed) -> Option<Finding> {
     (!nodes.is_empty()).then(|| Finding {
         reason: Reason::RestartNeeded,
         message: format!(
-            "flannel on Linux node {nodes} works with another VNI than {wanted} (annotation flannel.alpha.coreos.com/backend-data) and does \
+            "flannel on Linux node {nodes} uses another VNI than {wanted} (annotation flannel.alpha.coreos.com/backend-data) and does \
              not reach Windows nodes until it restarts: {RESTART}"
         ),
     })
 }
 
-/// Said while a change of ours stands: older releases of flannel do not say with what they work.
+/// A note while a change of the operator is in effect: older releases of flannel do not announce the VNI they use.
 pub fn changed(observed: &Observed) -> Option<String> {
     let held = observed.originals();
     let changed = |field| original(&held, field).is_some_and(|o| o.previous.as_ref() != Some(&o.applied));
     (changed(VNI) || changed(PORT)).then(|| {
         format!(
-            "ConfigMap {NAMESPACE}/{CONFIG_MAP} was changed; Linux nodes follow when flannel restarts there, if it did not since: {RESTART}"
+            "ConfigMap {NAMESPACE}/{CONFIG_MAP} was changed; Linux nodes use the change after flannel has restarted there: {RESTART}"
         )
     })
 }
@@ -191,7 +195,7 @@ pub fn effective(backend: Backend, observed: &Observed, hns_network: &str) -> Op
         Backend::HostGateway => named,
         Backend::Vxlan => desired(observed).iter().try_fold(named, set)?,
     };
-    // Written anew, so that spaces and the order of names roll no pods.
+    // Rendered from the parsed value, so that spaces and the order of names roll no pods.
     let conf: Value = serde_json::from_str(&text).ok()?;
     Some(format!("{conf:#}\n"))
 }

@@ -41,6 +41,7 @@ pub const MANAGED_FLAGS: &[&str] = &[
     "write-config-to",
 ];
 
+/// The arguments of kube-proxy. `network`: name of the HNS network.
 pub fn arguments(spec: &KubeProxy, version: &Version, dsr: bool, network: &str) -> Vec<String> {
     let mut all = vec![
         "--proxy-mode=kernelspace".to_owned(),

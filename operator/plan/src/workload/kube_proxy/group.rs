@@ -15,11 +15,14 @@ use wn_api::names::{kube_proxy as names, labels};
 use crate::observed::NodeFacts;
 use crate::version::Version;
 
+/// Nodes that run the same kube-proxy.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Group {
+    /// Which nodes they are.
     pub members: Members,
+    /// Version of kube-proxy.
     pub version: Version,
-    /// kube-proxy is told to do direct server return.
+    /// kube-proxy uses direct server return.
     pub dsr: bool,
 }
 
@@ -33,6 +36,7 @@ pub enum Members {
 }
 
 impl Members {
+    /// Name of the DaemonSet of the group.
     pub const fn daemon_set(self) -> &'static str {
         match self {
             Self::Rest => names::DAEMON_SET,
@@ -48,6 +52,7 @@ impl Members {
         }
     }
 
+    /// Does the node belong to the group, if it belongs to no earlier one?
     pub fn take(self, node: &NodeFacts) -> bool {
         match self {
             Self::Rest => true,

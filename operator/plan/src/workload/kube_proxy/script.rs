@@ -6,6 +6,7 @@
 /// the agent's image; five minutes cover it, and end well before anybody wonders what a silent pod waits for.
 pub const WAIT_SECONDS: i32 = 300;
 
+/// The start script of kube-proxy.
 pub const TEXT: &str = concat!(
     include_str!("../../../scripts/common/functions.ps1"),
     "\n",

@@ -64,7 +64,7 @@ pub fn contents(
         .volume_mounts
         .get_or_insert_default()
         .extend(etcd::mount(context));
-    // Order matters: the first deletes what a manual install left, the second installs anew.
+    // Order matters: the first deletes what a manual install left, the second installs again.
     let init_containers = uninstall(spec, images, lines, context)
         .into_iter()
         .chain([install])
@@ -111,8 +111,8 @@ impl Agent<'_> {
 }
 
 /// Removes what a manual install left: Calico's Windows services and CNI files, and the Windows service `kube-proxy`.
-/// That service may be the platform's where kube-proxy is not ours, and the script runs at each start of the pod: there a script that
-/// asks is not told the CNI plugin and keeps all but Calico's services, and one that does not ask is left out.
+/// Where somebody else runs kube-proxy, that service may be the platform's, and the script runs at each start of the pod. A script that
+/// asks for the CNI plugin gets none, and then removes Calico's services only; a script that does not ask is left out.
 fn uninstall(
     spec: &NodeAgent,
     images: &Images,

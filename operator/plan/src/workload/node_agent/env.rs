@@ -21,7 +21,7 @@ const CNI_CONF_NAME: &str = "10-calico.conflist";
 const CNI_PLUGIN: (&str, &str) = ("CNI_PLUGIN_TYPE", "Calico");
 
 /// The script stops and deletes the Windows services of a manual install, kube-proxy's too, and the old CNI files
-/// in the node's folders (`uninstall-calico-hpc.ps1`); `install-cni` writes them anew.
+/// in the node's folders (`uninstall-calico-hpc.ps1`); `install-cni` writes them again.
 pub fn uninstall() -> Vec<EnvVar> {
     let mut all = vec![env(CNI_PLUGIN.0, CNI_PLUGIN.1)];
     all.extend(uninstall_services());

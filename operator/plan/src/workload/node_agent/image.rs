@@ -13,7 +13,9 @@ const CNI: &str = "cni-windows";
 /// The two images of the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Images {
+    /// Image of the agent's containers.
     pub node: String,
+    /// Image that installs the CNI plugin.
     pub cni: String,
 }
 

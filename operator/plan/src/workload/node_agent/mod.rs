@@ -28,6 +28,7 @@ pub use image::{Images, images};
 /// The agent keeps nothing that would need longer to save (tigera/operator, `nodeTerminationGracePeriodSeconds`).
 const GRACE_PERIOD: i64 = 5;
 
+/// Renders the DaemonSet of Calico's node agent, and its ConfigMap where Calico networks the nodes.
 pub fn node_agent(
     spec: &NodeAgent,
     calico_version: &Version,

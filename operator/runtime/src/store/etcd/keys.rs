@@ -83,7 +83,7 @@ pub fn key(prefix: &str, kind: ConfigKind, name: &str) -> String {
     }
 }
 
-/// The object in the shape the Kubernetes API has it in, with what etcd alone tells of it. An error when the value is not
+/// The object in the shape the Kubernetes API has it in, with what only etcd knows of it. An error when the value is not
 /// a JSON object, or its metadata are none: Calico writes no such thing.
 pub fn object(topic: Topic, name: &str, kv: &KeyValue) -> serde_json::Result<Value> {
     let value: Map<String, Value> = serde_json::from_slice(&kv.value)?;

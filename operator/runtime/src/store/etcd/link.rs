@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tonic::transport::Channel;
 
+/// The connection to etcd, shared by the task that reads it and by writes.
 #[derive(Clone)]
 pub struct Link {
     /// What all keys of Calico begin with.
@@ -12,6 +13,7 @@ pub struct Link {
 }
 
 impl Link {
+    /// Without a connection. `prefix`: first path element of Calico's keys.
     pub fn new(prefix: &str) -> Self {
         Self {
             prefix: prefix.to_owned(),
@@ -27,6 +29,7 @@ impl Link {
             .clone()
     }
 
+    /// Sets the connection, or none.
     pub fn set(&self, channel: Option<Channel>) {
         *self.channel.lock().unwrap_or_else(PoisonError::into_inner) = channel;
     }

@@ -148,7 +148,7 @@ impl Follower {
         };
         let unusable = |status: &tonic::Status| EtcdTrouble::Unreachable {
             endpoint: endpoint.to_owned(),
-            error: told(status),
+            error: describe(status),
         };
         let (prefix, world) = (self.link.prefix.clone(), self.world.clone());
         match session::list(&channel, &prefix, self.revision, &world).await {
@@ -166,7 +166,7 @@ impl Follower {
         self.lost = Some(Instant::now());
         warn!(
             endpoint,
-            error = told(&end),
+            error = describe(&end),
             "etcd is followed no more, trying again"
         );
         (true, unusable(&end))
@@ -181,7 +181,7 @@ impl Follower {
 }
 
 /// What a call ended with, and where it comes from.
-fn told(status: &tonic::Status) -> String {
+fn describe(status: &tonic::Status) -> String {
     use std::error::Error as _;
     status
         .source()

@@ -16,30 +16,35 @@ use wn_plan::calico::datastore::secret_keys;
 use wn_plan::checksum;
 use wn_plan::observed::EtcdTrouble;
 
-/// Authority, client certificate and key, as PEM. Has no `Debug`.
+/// CA certificate, client certificate and key, as PEM. Has no `Debug`, so that it cannot be logged.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Certificates {
+    /// CA certificate.
     pub authority: Vec<u8>,
+    /// Client certificate.
     pub certificate: Vec<u8>,
+    /// Private key of the client certificate.
     pub key: Vec<u8>,
 }
 
 impl Certificates {
-    /// Tells new ones from old ones, and nothing of the key.
+    /// Checksum of CA and client certificate, to detect new ones; never of the key.
     pub fn checksum(&self) -> String {
         let text = [&self.authority, &self.certificate].map(|pem| String::from_utf8_lossy(pem));
         checksum::of(text.iter().map(AsRef::as_ref))
     }
 }
 
-/// What the Secret has to give.
+/// State of the Secret.
 #[derive(Clone, Eq, PartialEq)]
 pub enum State {
-    /// Not looked at yet.
+    /// Not read yet.
     Unknown,
-    /// None is asked for.
+    /// The spec names no Secret.
     NotNeeded,
+    /// It has every key.
     Found(Certificates),
+    /// It cannot be used.
     Trouble(EtcdTrouble),
 }
 
@@ -58,7 +63,7 @@ pub async fn follow(client: Client, namespace: String, spec: EtcdSecret, to: wat
         )
     };
     let mut events = std::pin::pin!(start());
-    let say = |state: State| {
+    let publish = |state: State| {
         to.send_if_modified(|known| {
             let news = *known != state;
             *known = state;
@@ -71,14 +76,14 @@ pub async fn follow(client: Client, namespace: String, spec: EtcdSecret, to: wat
             Ok(Some(Event::Init)) => listed = false,
             Ok(Some(Event::InitApply(secret))) => {
                 listed = true;
-                say(read(&spec, &secret));
+                publish(read(&spec, &secret));
             }
-            Ok(Some(Event::Apply(secret))) => say(read(&spec, &secret)),
-            Ok(Some(Event::InitDone)) if !listed => say(State::Trouble(EtcdTrouble::SecretMissing)),
+            Ok(Some(Event::Apply(secret))) => publish(read(&spec, &secret)),
+            Ok(Some(Event::InitDone)) if !listed => publish(State::Trouble(EtcdTrouble::SecretMissing)),
             Ok(Some(Event::InitDone)) => {}
-            Ok(Some(Event::Delete(_))) => say(State::Trouble(EtcdTrouble::SecretMissing)),
+            Ok(Some(Event::Delete(_))) => publish(State::Trouble(EtcdTrouble::SecretMissing)),
             Ok(None) => return,
-            Err(error) if is_forbidden(&error) => say(State::Trouble(EtcdTrouble::SecretForbidden)),
+            Err(error) if is_forbidden(&error) => publish(State::Trouble(EtcdTrouble::SecretForbidden)),
             Err(error) => {
                 warn!(%error, "watch of the Secret for etcd failed, trying again");
                 if matches!(error, watcher::Error::WatchStartFailed(_)) {

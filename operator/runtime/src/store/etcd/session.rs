@@ -24,6 +24,7 @@ const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(10);
 /// Values in one answer: the whole answer is in memory at once.
 const PAGE: i64 = 100;
 
+/// Connects to one member of etcd.
 pub async fn connect(url: &str, certificates: Option<&Certificates>) -> Result<Channel, EtcdTrouble> {
     let unreachable = |error: &tonic::transport::Error| EtcdTrouble::Unreachable {
         endpoint: url.to_owned(),

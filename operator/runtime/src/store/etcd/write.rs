@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::error::Error;
 use crate::lease::Leadership;
 
+/// Writes one object in a transaction that fails if the key changed since the decision.
 pub async fn write(context: &Context, link: &Link, write: &Write) -> Result<(), Error> {
     let what = format!("{} {} in etcd", write.kind.as_str(), write.name);
     let channel = link
@@ -53,7 +54,7 @@ pub async fn write(context: &Context, link: &Link, write: &Write) -> Result<(), 
     Ok(())
 }
 
-/// One key, and how errors about it are told.
+/// One key, and its name in errors.
 struct Swap<'a> {
     key: Vec<u8>,
     channel: Channel,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use wn_plan::observed::{AffinityFacts, Announced, BlockFacts, CalicoObject, ClusterInformation};
+use wn_plan::observed::{AffinityFacts, Announced, BlockFacts, ClusterInformation, ConfigObject};
 
 use super::*;
 
@@ -48,7 +48,7 @@ fn reads_all_that_real_calico_wrote() {
         );
         if let Topic::Calico(kind) = topic {
             assert_eq!(key(PREFIX, kind, &name), text);
-            assert!(!CalicoObject::read(kind, &read).spec.is_empty(), "{read}");
+            assert!(!ConfigObject::read(kind, &read).spec.is_empty(), "{read}");
         }
         seen += 1;
     }
@@ -125,7 +125,7 @@ fn written_keys_are_those_that_are_read() {
 #[test]
 fn facts_are_those_of_custom_resources() {
     let (_, name, ipam) = read(IPAM);
-    let facts = CalicoObject::read(ConfigKind::IpamConfiguration, &ipam);
+    let facts = ConfigObject::read(ConfigKind::IpamConfiguration, &ipam);
     assert_eq!(
         (name.as_str(), facts.is_true("strictAffinity")),
         ("default", true)
@@ -135,7 +135,7 @@ fn facts_are_those_of_custom_resources() {
         ("7", Some(2))
     );
     let (_, _, pool) = read(POOL);
-    let facts = CalicoObject::read(ConfigKind::IpPool, &pool);
+    let facts = ConfigObject::read(ConfigKind::IpPool, &pool);
     assert_eq!(
         (facts.text("cidr"), facts.text("ipipMode")),
         ("10.244.0.0/16", "Always")

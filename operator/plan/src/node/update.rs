@@ -1,4 +1,5 @@
-//! What is left on the Node itself: our condition, the taint if the user wants one, and the label of its group.
+//! What a verdict changes on the Node itself: the operator's condition and annotation, the taint if the spec asks for one, and the
+//! label of the node's kube-proxy group. An update names only what differs from the Node.
 
 use jiff::Timestamp;
 use wn_api::names::labels::KUBE_PROXY_GROUP;
@@ -6,61 +7,65 @@ use wn_api::reasons::Reason;
 use wn_api::spec::TaintMode;
 
 use super::verdict::{State, Verdict};
-use crate::observed::{NetworkMade, NodeFacts, Said};
+use crate::observed::{NetworkCondition, NetworkMade, NodeFacts};
 
-/// What is to be written to a Node.
+/// What to write to a Node.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Marks {
-    /// Our condition, when what we wrote on the Node is to be written anew.
-    pub condition: Option<Said>,
-    /// What goes with the condition: what is to be remembered of the node's HNS network.
+pub struct NodeUpdate {
+    /// The operator's condition, if it or `network_made` differs from what is stored.
+    pub condition: Option<NetworkCondition>,
+    /// Annotation `HNS_NETWORK`, which is written together with the condition.
     pub network_made: Option<NetworkMade>,
-    /// State or reason of the condition differ, not only its words.
+    /// Status or reason of the condition differ from what is stored, not only its message.
     pub news: bool,
-    /// News that deserves an Event: not that a node comes up.
-    pub told: bool,
-    /// To set our taint, or to take it off.
+    /// Publish an Event for the condition. Never for a node that is still progressing.
+    pub event: bool,
+    /// `Some(true)` sets the readiness taint, `Some(false)` removes it.
     pub taint: Option<bool>,
-    /// To set label `KUBE_PROXY_GROUP`, or to take it off.
+    /// `Some(Some(group))` sets label `KUBE_PROXY_GROUP`, `Some(None)` removes it.
     pub group: Option<Option<&'static str>>,
-    /// Not a Windows node any more: if there is still a node of that name, nothing of ours stays on it.
-    pub leave: bool,
+    /// The node is no longer a Windows node: remove everything of the operator from a Node of that name, if there is one.
+    pub remove_all: bool,
 }
 
-impl Marks {
-    pub fn is_nothing(&self) -> bool {
-        self.condition.is_none() && self.taint.is_none() && self.group.is_none() && !self.leave
+impl NodeUpdate {
+    /// Does the Node already have everything?
+    pub fn is_empty(&self) -> bool {
+        self.condition.is_none() && self.taint.is_none() && self.group.is_none() && !self.remove_all
     }
 }
 
-/// What the message of a node that is still within its time begins with.
+/// Prefix of the message of a node that is still progressing.
 const NOT_YET: &str = "within its usual time: ";
 
-/// `group` is the label of the node's group, see `wn_plan::workload::kube_proxy::Members`.
-pub fn marks(
+/// The update that makes a Node show its verdict.
+///
+/// `group` is the label of the node's group, see [`crate::workload::kube_proxy::Members`]. `since` is when the verdict's reason
+/// appeared; it is used if the status differs from the stored one.
+pub fn node_update(
     mode: TaintMode,
     group: Option<&'static str>,
     facts: &NodeFacts,
     verdict: &Verdict,
     since: Timestamp,
     now: Timestamp,
-) -> Marks {
-    let said = facts.said.as_ref();
+) -> NodeUpdate {
+    let stored = facts.condition.as_ref();
     let mut condition = condition(verdict);
-    let same = said.filter(|s| s.status == condition.status);
+    let same = stored.filter(|s| s.status == condition.status);
     condition.since = same.map_or(Some(since), |s| s.since);
-    // The time of the write and no beat: nothing is written while nothing changes.
+    // The time of the write, not a periodic heartbeat: nothing is written while nothing changes.
     condition.heartbeat = Some(now);
-    // A deadline that passed changes nothing else of the condition.
-    let waited = said.is_some_and(|s| s.message.starts_with(NOT_YET));
-    let news = said.is_none_or(|s| (&s.status, &s.reason) != (&condition.status, &condition.reason));
-    let differs = !facts.says(&condition) || facts.network_made != verdict.network_made;
-    Marks {
+    // When a deadline passes, only the message changes.
+    let waited = stored.is_some_and(|s| s.message.starts_with(NOT_YET));
+    let news = stored.is_none_or(|s| (&s.status, &s.reason) != (&condition.status, &condition.reason));
+    let differs = !facts.has_condition(&condition) || facts.network_made != verdict.network_made;
+    NodeUpdate {
         condition: differs.then_some(condition),
         network_made: verdict.network_made.clone(),
         news,
-        told: (news || waited) && verdict.state != State::Progressing,
-        leave: false,
+        event: (news || waited) && verdict.state != State::Progressing,
+        remove_all: false,
         taint: taint(mode, facts, verdict.state.works()),
         group: (group != facts.labels.get(KUBE_PROXY_GROUP)).then_some(group),
     }
@@ -75,7 +80,7 @@ pub const fn condition_status(state: State) -> &'static str {
     }
 }
 
-fn condition(verdict: &Verdict) -> Said {
+fn condition(verdict: &Verdict) -> NetworkCondition {
     let status = condition_status(verdict.state);
     let (reason, message) = verdict.cause().map_or(
         (
@@ -89,7 +94,7 @@ fn condition(verdict: &Verdict) -> Said {
     } else {
         ""
     };
-    Said {
+    NetworkCondition {
         status: status.to_owned(),
         reason: reason.to_owned(),
         message: format!("{not_yet}{message}"),
@@ -102,7 +107,7 @@ fn condition(verdict: &Verdict) -> Said {
 /// when the user wants nothing of the kind: then only ours goes.
 fn taint(mode: TaintMode, facts: &NodeFacts, works: bool) -> Option<bool> {
     // A node without our condition is one we see for the first time.
-    let fresh = facts.said.is_none();
+    let fresh = facts.condition.is_none();
     let wanted = match mode {
         TaintMode::None => return (facts.tainted && facts.taint_is_ours).then_some(false),
         TaintMode::Startup => !works && (fresh || facts.tainted),

@@ -221,7 +221,7 @@ async fn beside_tigera_operator_with_windows_on() -> Result<()> {
         "False",
         "WaitingForPrecondition",
         &[
-            "has not made DaemonSet calico-system/calico-node-windows",
+            "has not created DaemonSet calico-system/calico-node-windows",
             "no status",
         ],
     )
@@ -339,7 +339,7 @@ async fn platforms_run_it_themselves() -> Result<()> {
     test.ready().await
 }
 
-/// Somebody else's kube-proxy is left alone, and what its DaemonSet says of it is told.
+/// Somebody else's kube-proxy is left alone, and what its DaemonSet shows is reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_foreign_kube_proxy_is_judged_by_its_daemon_set() -> Result<()> {
     let test = TestCluster::with_operator(ClusterOptions::default()).await?;

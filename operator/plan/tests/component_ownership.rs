@@ -19,8 +19,8 @@ use common::*;
 
 const KUBE_PROXY_IMAGE: &str = "sigwindowstools/kube-proxy:v1.36.3-calico-hostprocess";
 
-fn by(standing: &Ownership) -> String {
-    match standing {
+fn by(ownership: &Ownership) -> String {
+    match ownership {
         Ownership::Managed => "Managed".to_owned(),
         Ownership::External { by } => format!("External: {by}"),
         Ownership::NotNeeded { why } => format!("NotNeeded: {why}"),
@@ -68,11 +68,11 @@ fn auto_stands_down_for_others(
     // Calico's own networking is refused on some of these: who runs what is another question.
     cluster.config_mut().spec.platform.accept_unsupported = true;
     let plan = cluster.plan();
-    let said = BTreeMap::from([
+    let snapshot = BTreeMap::from([
         ("agent", by(&plan.components[Component::NodeAgent].ownership)),
         ("kube-proxy", by(&plan.components[Component::KubeProxy].ownership)),
     ]);
-    assert_yaml_snapshot!(context.description.unwrap(), said);
+    assert_yaml_snapshot!(context.description.unwrap(), snapshot);
     let expected: Vec<_> = [(agent, node_agent::DAEMON_SET), (proxy, kube_proxy::DAEMON_SET)]
         .into_iter()
         .filter_map(|(ours, name)| ours.then_some(name))
