@@ -5,6 +5,8 @@ pub mod conditions {
     pub const READY: &str = "Ready";
     pub const RECONCILING: &str = "Reconciling";
     pub const STALLED: &str = "Stalled";
+    /// True when everything that Windows nodes need is in place, whether or not the nodes work.
+    pub const CONFIGURED: &str = "Configured";
     pub const PLATFORM_SUPPORTED: &str = "PlatformSupported";
     pub const LINUX_NODES_AVAILABLE: &str = "LinuxNodesAvailable";
     pub const INPUTS_DISCOVERED: &str = "InputsDiscovered";
@@ -23,6 +25,7 @@ pub mod conditions {
         READY,
         RECONCILING,
         STALLED,
+        CONFIGURED,
         PLATFORM_SUPPORTED,
         LINUX_NODES_AVAILABLE,
         INPUTS_DISCOVERED,
@@ -111,14 +114,16 @@ reasons! {
     InstallationMismatch,
     /// Two agents would run on one node, ours and tigera/operator's; a person must say which.
     AgentsOverlap,
-    /// There is no Windows node.
+    /// There is no Windows node, or `spec.nodeSelector` selects none.
     NoWindowsNodes,
-    /// Pods of the DaemonSet are not all updated and ready.
+    /// More pods of the DaemonSet are not updated and ready than `spec.readiness.minReadyNodes` allows.
     RolloutIncomplete,
     /// DSR was asked for on all nodes, and a Windows node's build cannot do it.
     DSRUnsupported,
-    /// At least one Windows node is not ready.
+    /// Fewer Windows nodes are ready than `spec.readiness.minReadyNodes` asks for.
     NodesNotReady,
+    /// As many Windows nodes are ready as `spec.readiness.minReadyNodes` asks for; others are not.
+    MinimumNodesReady,
     /// The network type, or the way it is used, has no need of it.
     NotApplicable,
     /// Linux nodes use the network that would change; see `whenInUse`.

@@ -1,6 +1,7 @@
 //! From a valid spec and what was observed to everything that should be written, in order.
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::component::{Component, PerComponent};
@@ -53,6 +54,8 @@ pub struct Plan {
     pub deletions: Vec<(Component, OwnObject)>,
     pub advisories: Vec<Advisory>,
     pub tigera: TigeraPlan,
+    /// `spec.readiness.minReadyNodes`.
+    pub min_ready_nodes: Option<IntOrString>,
 }
 
 pub fn decide(
@@ -104,6 +107,7 @@ pub fn decide(
         deletions: changes.deletions,
         advisories: advice::advise(spec, observed),
         tigera,
+        min_ready_nodes: spec.readiness.min_ready_nodes.clone(),
         groups,
         network,
         calico,
@@ -157,6 +161,7 @@ fn render_context(basis: &Basis) -> Option<RenderContext> {
         source_vip: profile.source_vip,
         network_agent: profile.agent.map(|agent| (agent.daemon_set(), agent.container())),
         ipam: spec.network.ipam,
+        node_selector: spec.node_selector.clone(),
         typha: typha::usable(observed).map(str::to_owned),
         image_registry: spec.image_registry.clone(),
         api_host: api.value.host.clone(),

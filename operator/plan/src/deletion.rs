@@ -145,8 +145,7 @@ fn marked(nodes: &BTreeMap<String, NodeFacts>) -> impl Iterator<Item = (String, 
             tainted: facts.tainted && facts.taint_is_ours,
             labelled: facts.labels.get(KUBE_PROXY_GROUP).is_some(),
         };
-        let is_marked = facts.said.is_some() || facts.taint_is_ours || marks.labelled;
-        is_marked.then(|| (name.clone(), marks))
+        facts.is_marked().then(|| (name.clone(), marks))
     })
 }
 

@@ -23,6 +23,8 @@ pub mod observed;
 pub mod platform;
 pub mod quantity;
 pub mod release;
+pub mod selection;
+pub mod share;
 pub mod status;
 pub mod tigera;
 mod typha;

@@ -72,6 +72,7 @@ fn works() -> World {
         cluster: ClusterContext {
             network: NetworkType::CalicoVxlan,
             ipam: wn_api::spec::Ipam::CalicoIpam,
+            node_selector: [].into(),
             components: PerComponent::new(|component| match component {
                 Component::NetworkAgent => Run::default(),
                 Component::NodeAgent | Component::KubeProxy => run.clone(),
@@ -971,6 +972,27 @@ fn marks_of(world: &World, mode: TaintMode) -> Marks {
     marks(mode, None, node, &world.verdict(), world.now, world.now)
 }
 
+/// What is on a node that is no longer selected is removed, and nothing is written to one that never was.
+#[test]
+fn a_node_that_is_not_selected_is_left_alone() {
+    let unselected =
+        |world: World| world.cluster(|c| c.node_selector = [("pool".to_owned(), "canary".to_owned())].into());
+    let new = unselected(works().node(|n| n.ready = false));
+    assert_eq!(new.found(), (State::NotSelected, vec![]));
+    assert_eq!(marks_of(&new, TaintMode::Continuous), Marks::default());
+    let known = unselected(saying(works()));
+    let leave = Marks {
+        leave: true,
+        ..Marks::default()
+    };
+    assert_eq!(marks_of(&known, TaintMode::Continuous), leave);
+    let labels = [("kubernetes.io/os", "windows"), ("pool", "canary")];
+    assert_eq!(
+        unselected(works().node(|n| n.labels = labels.into())).found().0,
+        State::Ready
+    );
+}
+
 fn saying(world: World) -> World {
     let world = remembered(world);
     let said = marks_of(&world, TaintMode::None).condition.map(Box::new);
@@ -1148,7 +1170,7 @@ proptest! {
 /// 5000 nodes with the longest names, all failing, all listed that may be.
 #[rstest]
 #[case("")]
-#[case("status: {nodeListLimit: 500}")]
+#[case("nodeListLimit: 500")]
 fn the_status_stays_small(#[case] yaml: &str) {
     let mut cluster = Cluster::vxlan();
     if !yaml.is_empty() {

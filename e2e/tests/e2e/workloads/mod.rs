@@ -4,6 +4,7 @@ mod drift;
 mod kubectl;
 mod nodes;
 mod rollout;
+mod selection;
 mod standing;
 mod support;
 mod versions;

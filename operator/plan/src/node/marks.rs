@@ -23,7 +23,7 @@ pub struct Marks {
     pub taint: Option<bool>,
     /// To set label `KUBE_PROXY_GROUP`, or to take it off.
     pub group: Option<Option<&'static str>>,
-    /// Not a Windows node any more: if there is still a node of that name, nothing of ours stays on it.
+    /// Not a Windows node any more, or not selected: if there is still a node of that name, nothing of ours stays on it.
     pub leave: bool,
 }
 
@@ -45,6 +45,12 @@ pub fn marks(
     since: Timestamp,
     now: Timestamp,
 ) -> Marks {
+    if verdict.state == State::NotSelected {
+        return Marks {
+            leave: facts.is_marked(),
+            ..Marks::default()
+        };
+    }
     let said = facts.said.as_ref();
     let mut condition = condition(verdict);
     let same = said.filter(|s| s.status == condition.status);
@@ -66,11 +72,11 @@ pub fn marks(
     }
 }
 
-/// Status of the Node's condition for a state.
+/// Status of the Node's condition for a state. A node that is not selected has no condition.
 pub const fn condition_status(state: State) -> &'static str {
     match state {
         State::Ready => "True",
-        State::Unknown => "Unknown",
+        State::Unknown | State::NotSelected => "Unknown",
         State::Progressing | State::Failing => "False",
     }
 }

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::annotations::{HNS_NETWORK, TAINTED};
 use wn_api::names::eks::ADDRESSES;
+use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::names::{CALICO_IS_UP, NODE_CONDITION, READINESS_TAINT, RKE2_ARGUMENTS};
 use wn_api::node_reasons::NodeReason;
 
@@ -265,6 +266,11 @@ impl NodeFacts {
         let words = |s: &Said| (s.status.clone(), s.reason.clone(), s.message.clone());
         let said = self.said.as_ref();
         said.is_some_and(|said| said.heartbeat.is_some() && words(said) == words(what))
+    }
+
+    /// Has the Node a condition, a taint or a label of this operator?
+    pub fn is_marked(&self) -> bool {
+        self.said.is_some() || self.taint_is_ours || self.labels.get(KUBE_PROXY_GROUP).is_some()
     }
 
     pub fn build(&self) -> Option<WindowsBuild> {
