@@ -369,11 +369,9 @@ impl TestCluster {
     pub async fn fence(&self) -> Result<Timestamp> {
         let before = Timestamp::now();
         let config = self.config().await?;
-        let limit = config
-            .pointer("/spec/status/nodeListLimit")
-            .and_then(Value::as_u64);
+        let limit = config.pointer("/spec/nodeListLimit").and_then(Value::as_u64);
         let other = if limit == Some(49) { 48 } else { 49 };
-        let patch = json!({"spec": {"status": {"nodeListLimit": other}}});
+        let patch = json!({"spec": {"nodeListLimit": other}});
         objects::configs(&self.client)
             .patch(names::SINGLETON, &PatchParams::default(), &Patch::Merge(patch))
             .await?;

@@ -11,6 +11,7 @@ mod chart;
 mod control_plane;
 mod etcd;
 mod install;
+mod kstatus;
 mod metrics;
 mod network;
 mod platforms;

@@ -8,7 +8,8 @@ pub mod conditions {
     pub const RECONCILING: &str = "Reconciling";
     /// kstatus: True when only a person can resolve what keeps `Ready` from True.
     pub const STALLED: &str = "Stalled";
-    /// False when Calico for Windows does not support the platform or the version of Kubernetes.
+    /// True when everything that Windows nodes need is in place, whether or not the nodes work.
+    pub const CONFIGURED: &str = "Configured";
     pub const PLATFORM_SUPPORTED: &str = "PlatformSupported";
     /// False when Linux nodes are missing that Typha, kube-controllers or DNS need.
     pub const LINUX_NODES_AVAILABLE: &str = "LinuxNodesAvailable";
@@ -36,6 +37,7 @@ pub mod conditions {
         READY,
         RECONCILING,
         STALLED,
+        CONFIGURED,
         PLATFORM_SUPPORTED,
         LINUX_NODES_AVAILABLE,
         INPUTS_DISCOVERED,
@@ -125,15 +127,17 @@ reasons! {
     InstallationMismatch,
     /// Two agents would run on one node, the operator's and tigera/operator's; a person must choose one.
     AgentsOverlap,
-    /// There is no Windows node.
+    /// There is no Windows node, or `spec.nodeSelector` selects none.
     NoWindowsNodes,
-    /// Pods of the DaemonSet are not all updated and ready.
+    /// More pods of the DaemonSet are not updated and ready than `spec.readiness.minReadyNodes` allows.
     RolloutIncomplete,
     /// DSR is enabled for all nodes, and the build of a Windows node does not support it.
     DSRUnsupported,
-    /// At least one Windows node is not ready.
+    /// Fewer Windows nodes are ready than `spec.readiness.minReadyNodes` asks for.
     NodesNotReady,
-    /// The network type, or the way it is used, does not need it.
+    /// As many Windows nodes are ready as `spec.readiness.minReadyNodes` asks for; others are not.
+    MinimumNodesReady,
+    /// The network type, or the way it is used, has no need of it.
     NotApplicable,
     /// Linux nodes use the network that would change; see `whenInUse`.
     NetworkInUse,

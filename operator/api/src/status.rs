@@ -70,6 +70,16 @@ impl WindowsNodeConfigStatus {
     }
 }
 
+/// Discovered or given values.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InputList {
+    /// The values in use, in order.
+    pub values: Vec<String>,
+    /// Where they come from: a field of `spec`, or the object they were read from.
+    pub source: String,
+}
+
 /// A discovered or given value.
 #[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,15 +97,15 @@ pub struct InputsStatus {
     /// `host:port` of the API server that Windows nodes use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_server: Option<Input>,
-    /// Service CIDRs, comma separated.
+    /// Service CIDRs.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "serviceCIDRs")]
-    pub service_cidrs: Option<Input>,
-    /// DNS servers, comma separated.
+    pub service_cidrs: Option<InputList>,
+    /// DNS servers.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "clusterDNS")]
-    pub cluster_dns: Option<Input>,
-    /// DNS search list of Windows pods, comma separated.
+    pub cluster_dns: Option<InputList>,
+    /// DNS search list of Windows pods.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "dnsSearch")]
-    pub dns_search: Option<Input>,
+    pub dns_search: Option<InputList>,
 }
 
 /// The platform, and how it was detected.
@@ -272,12 +282,15 @@ pub struct GroupStatus {
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodesStatus {
-    /// `ready/total`, for the print column.
+    /// Ready nodes of the selected nodes, e.g. `9/10`, for the print column.
     pub summary: String,
-    /// Windows nodes in the cluster.
+    /// Windows nodes in the cluster, selected or not.
     pub total: i32,
-    /// Windows nodes whose pods have working networking and Services, as far as the API shows, including the nodes counted in
-    /// `unknown`.
+    /// Windows nodes that `spec.nodeSelector` does not select: the operator runs nothing on them, and they are not judged.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_selected: i32,
+    /// Windows nodes whose pods have working networking and Services, as far as the API shows; nodes of an
+    /// unknown build of Windows with nothing wrong count.
     pub ready: i32,
     /// Nodes that are coming up, within the usual time.
     #[serde(default)]
@@ -291,7 +304,7 @@ pub struct NodesStatus {
     /// How often each reason was found; one node may have several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<ReasonCount>,
-    /// Nodes not ready first, then by name; as many as `spec.status.nodeListLimit`.
+    /// Nodes not ready first, then by name; as many as `spec.nodeListLimit`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<NodeStatus>,
     /// Nodes that did not fit into `list`.
@@ -312,8 +325,8 @@ pub struct ReasonCount {
     pub reason: String,
     /// Nodes it was found on.
     pub nodes: i32,
-    /// Names of the first of them.
-    pub names: String,
+    /// Names of the first three of them.
+    pub names: Vec<String>,
 }
 
 /// One Windows node.
@@ -324,7 +337,7 @@ pub struct NodeStatus {
     pub name: String,
     /// Whether it works.
     pub ready: bool,
-    /// `Ready`, `Unknown`, `Progressing` or `Failing`.
+    /// `Ready`, `Unknown`, `Progressing`, `Failing` or `NotSelected`.
     #[serde(default)]
     pub state: String,
     /// Why not, as one word; missing when ready.

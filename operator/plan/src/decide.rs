@@ -1,6 +1,7 @@
 //! From a valid spec and what was observed to everything that should be written, in order.
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 use wn_api::WindowsNodeConfig;
 use wn_api::component::{Component, PerComponent};
@@ -59,6 +60,8 @@ pub struct Plan {
     pub advisories: Vec<Advisory>,
     /// Who runs the agent beside tigera/operator.
     pub tigera: TigeraPlan,
+    /// `spec.readiness.minReadyNodes`.
+    pub min_ready_nodes: Option<IntOrString>,
 }
 
 /// Makes the plan of one pass. `flaps`: what is contested; `now`: the time of the pass.
@@ -111,6 +114,7 @@ pub fn decide(
         deletions: changes.deletions,
         advisories: advice::advise(spec, observed),
         tigera,
+        min_ready_nodes: spec.readiness.min_ready_nodes.clone(),
         groups,
         network,
         calico,
@@ -164,6 +168,7 @@ fn render_context(basis: &Basis) -> Option<RenderContext> {
         source_vip: profile.source_vip,
         network_agent: profile.agent.map(|agent| (agent.daemon_set(), agent.container())),
         ipam: spec.network.ipam,
+        node_selector: spec.node_selector.clone(),
         typha: typha::usable(observed).map(str::to_owned),
         image_registry: spec.image_registry.clone(),
         api_host: api.value.host.clone(),

@@ -149,8 +149,7 @@ fn cleanups(nodes: &BTreeMap<String, NodeFacts>) -> impl Iterator<Item = (String
             taint: facts.tainted && facts.taint_is_ours,
             label: facts.labels.get(KUBE_PROXY_GROUP).is_some(),
         };
-        let is_needed = facts.condition.is_some() || facts.taint_is_ours || cleanup.label;
-        is_needed.then(|| (name.clone(), cleanup))
+        facts.is_marked().then(|| (name.clone(), marks))
     })
 }
 

@@ -150,6 +150,7 @@ fn agent(version: &str) -> Cluster {
         desired: 1,
         updated: 1,
         ready: 1,
+        max_unavailable: None,
         current: true,
         created: None,
         version: version.parse().ok(),

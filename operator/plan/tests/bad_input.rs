@@ -76,22 +76,31 @@ fn the_table_is_well_formed() {
     }
 }
 
+/// What the API server refuses, too, as far as it fits our types: under an older CRD it is stored.
 #[test]
 fn what_the_operator_refuses_says_what_to_do() {
     let mut messages = BTreeMap::new();
-    for case in table().iter().filter(|c| c.refused_by == Some(Refuser::Operator)) {
-        let spec =
-            decode(case).unwrap_or_else(|e| panic!("{}: the API server would take it: {e}", case.name));
+    for case in &table() {
+        let spec = match (decode(case), case.refused_by) {
+            (Ok(spec), Some(_)) => spec,
+            (Err(e), Some(Refuser::Operator)) => panic!("{}: the API server would take it: {e}", case.name),
+            (Err(_), Some(Refuser::ApiServer)) | (_, None) => continue,
+        };
         let found = violations(&spec);
         let text: Vec<_> = found.iter().map(ToString::to_string).collect();
-        let part = case.contains.as_deref().unwrap();
-        assert!(
-            text.iter().any(|t| t.contains(part)),
-            "{}: {text:?} lacks {part:?}",
-            case.name
-        );
-        assert_eq!(text.len(), 1, "{}: one mistake, one message: {text:?}", case.name);
-        messages.insert(case.name.clone(), text.concat());
+        if case.refused_by == Some(Refuser::ApiServer) && text.is_empty() {
+            continue;
+        }
+        if case.refused_by == Some(Refuser::Operator) {
+            let part = case.contains.as_deref().unwrap();
+            assert!(
+                text.iter().any(|t| t.contains(part)),
+                "{}: {text:?} lacks {part:?}",
+                case.name
+            );
+            assert_eq!(text.len(), 1, "{}: one mistake, one message: {text:?}", case.name);
+        }
+        messages.insert(case.name.clone(), text.join("; "));
     }
     assert_yaml_snapshot!(messages);
 }
@@ -110,13 +119,28 @@ fn ranges_do_not_rest_on_the_schema_alone() {
     let names = [
         "VNI too low for HNS",
         "VNI that Felix for Windows cuts to 16 bits",
-        "Linux' VXLAN port",
         "VXLAN settings with BGP",
         "empty host",
         "host with scheme",
         "port zero",
         "port out of range",
         "tag and digest",
+        "host with port",
+        "CIDR without prefix length",
+        "DNS server by name",
+        "search domain with a blank",
+        "etcd endpoint without port",
+        "flannel without an image",
+        "VXLAN adapter with BGP",
+        "several networks with flannel",
+        "kube-proxy of ours in the cloud's network",
+        "digest of the agent, which is two images",
+        "repository of another image",
+        "quantity that is none",
+        "nodes of another system",
+        "nodes by the label of the operator",
+        "nodes by a value that is none",
+        "ready nodes in words",
     ];
     let table = table();
     for name in names {

@@ -74,6 +74,7 @@ fn works() -> World {
         cluster: ClusterContext {
             network: NetworkType::CalicoVxlan,
             ipam: wn_api::spec::Ipam::CalicoIpam,
+            node_selector: [].into(),
             components: PerComponent::new(|component| match component {
                 Component::NetworkAgent => Run::default(),
                 Component::NodeAgent | Component::KubeProxy => run.clone(),
@@ -975,6 +976,27 @@ fn update_of(world: &World, mode: TaintMode) -> NodeUpdate {
     node_update(mode, None, node, &world.verdict(), world.now, world.now)
 }
 
+/// What is on a node that is no longer selected is removed, and nothing is written to one that never was.
+#[test]
+fn a_node_that_is_not_selected_is_left_alone() {
+    let unselected =
+        |world: World| world.cluster(|c| c.node_selector = [("pool".to_owned(), "canary".to_owned())].into());
+    let new = unselected(works().node(|n| n.ready = false));
+    assert_eq!(new.found(), (State::NotSelected, vec![]));
+    assert_eq!(update_of(&new, TaintMode::Continuous), NodeUpdate::default());
+    let known = unselected(saying(works()));
+    let leave = NodeUpdate {
+        remove_all: true,
+        ..NodeUpdate::default()
+    };
+    assert_eq!(update_of(&known, TaintMode::Continuous), leave);
+    let labels = [("kubernetes.io/os", "windows"), ("pool", "canary")];
+    assert_eq!(
+        unselected(works().node(|n| n.labels = labels.into())).found().0,
+        State::Ready
+    );
+}
+
 fn saying(world: World) -> World {
     let world = remembered(world);
     let condition = update_of(&world, TaintMode::None).condition.map(Box::new);
@@ -1152,7 +1174,7 @@ proptest! {
 /// 5000 nodes with the longest names, all failing, all listed that may be.
 #[rstest]
 #[case("")]
-#[case("status: {nodeListLimit: 500}")]
+#[case("nodeListLimit: 500")]
 fn the_status_stays_small(#[case] yaml: &str) {
     let mut cluster = Cluster::vxlan();
     if !yaml.is_empty() {

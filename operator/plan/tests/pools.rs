@@ -272,12 +272,7 @@ fn another_vni_waits_and_agents_with_it() {
     let mut cluster = Cluster::vxlan();
     cluster.pass();
     cluster.serve_linux_pods("10.244.3.0/26");
-    cluster.edit_spec(|s| {
-        s.calico.vxlan = Some(wn_api::spec::Vxlan {
-            vni: Some(5000),
-            port: None,
-        })
-    });
+    cluster.edit_spec(|s| s.calico.vxlan = Some(wn_api::spec::Vxlan { vni: Some(5000) }));
     let plan = cluster.pass();
     assert_eq!(plan.calico.findings[0].reason, Reason::PoolInUse);
     assert_eq!((plan.calico.writes.len(), plan.objects.len()), (0, 0));
@@ -290,10 +285,7 @@ fn another_vni_waits_and_agents_with_it() {
     );
 
     cluster.edit_spec(|s| {
-        s.calico.vxlan = Some(wn_api::spec::Vxlan {
-            vni: Some(5000),
-            port: None,
-        });
+        s.calico.vxlan = Some(wn_api::spec::Vxlan { vni: Some(5000) });
         s.calico.encapsulation.when_in_use = WhenInUse::Migrate;
     });
     let plan = cluster.pass();

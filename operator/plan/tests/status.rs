@@ -7,29 +7,41 @@ mod common;
 use std::collections::BTreeMap;
 
 use insta::assert_yaml_snapshot;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use rstest::{Context, rstest};
 use serde_json::json;
 use wn_api::WindowsNodeConfigStatus;
 use wn_api::calico::DEFAULT;
 use wn_api::component::Component;
-use wn_api::reasons::conditions as types;
-use wn_api::spec::NetworkType;
+use wn_api::reasons::{Reason, conditions as types};
+use wn_api::spec::{LogLevel, Mode, NetworkType};
 use wn_plan::applied::{Applied, Failure, Part};
+use wn_plan::finding::Finding;
 use wn_plan::observed::Trouble;
 use wn_plan::status::{self, Outcome};
 use wn_plan::validate::validate;
 
 use common::*;
 
-/// `Ready`, `Reconciling`, `Stalled` as one word each, then every condition.
+/// Every condition, and what kstatus makes of them: `e2e/tests/e2e/kstatus.rs` asks the real library about each snapshot.
 fn rendered(status: &WindowsNodeConfigStatus) -> BTreeMap<String, String> {
     let conditions = status.conditions.iter().enumerate();
     let line = |c: &k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition| {
         format!("{} {}: {}", c.status, c.reason, c.message)
     };
-    conditions
-        .map(|(i, c)| (format!("{i} {}", c.type_), line(c)))
-        .collect()
+    let lines = conditions.map(|(i, c)| (format!("{i:02} {}", c.type_), line(c)));
+    let kstatus = ("kstatus".to_owned(), kstatus(status).to_owned());
+    lines.chain([kstatus]).collect()
+}
+
+/// What kstatus computes (sigs.k8s.io/cli-utils `pkg/kstatus/status`).
+fn kstatus(status: &WindowsNodeConfigStatus) -> &'static str {
+    match summary(status) {
+        [_, "True", _] => "InProgress",
+        [_, _, "True"] => "Failed",
+        ["True", _, _] => "Current",
+        _ => "InProgress",
+    }
 }
 
 fn condition<'a>(status: &'a WindowsNodeConfigStatus, type_: &str) -> (&'a str, &'a str) {
@@ -79,6 +91,59 @@ fn working() -> Cluster {
     cluster
 }
 
+/// So many working nodes, of which some fail for good, without a word from their pods.
+fn broken(nodes: usize, failing: usize) -> Cluster {
+    let mut cluster = Cluster::vxlan();
+    cluster.observed.nodes = (0..nodes)
+        .map(|i| (format!("win-{i:03}"), windows_node()))
+        .collect();
+    cluster.pass();
+    cluster.roll_out();
+    for facts in cluster.observed.nodes.values_mut().take(failing) {
+        facts.network_unavailable = true;
+    }
+    cluster.now = at(7200);
+    cluster
+}
+
+fn with_minimum(mut cluster: Cluster, nodes: &str) -> Cluster {
+    cluster.edit_spec(|s| s.readiness.min_ready_nodes = Some(IntOrString::String(nodes.into())));
+    cluster
+}
+
+/// The last node has just joined, and has nothing yet.
+fn coming_up(mut cluster: Cluster) -> Cluster {
+    let name = cluster.observed.nodes.keys().next_back().unwrap().clone();
+    cluster.observed.nodes.get_mut(&name).unwrap().created = Some(cluster.now);
+    for daemon_set in ["calico-node-windows", "kube-proxy-windows"] {
+        let key = (NAMESPACE.to_owned(), format!("{daemon_set}-{name}"));
+        cluster.observed.pods.remove(&key).unwrap();
+    }
+    cluster
+}
+
+/// A rolling update of the agent has come so far.
+fn rolling(mut cluster: Cluster, updated: i32, ready: i32) -> Cluster {
+    let mut all = cluster.observed.daemon_sets.values_mut();
+    let agent = all.find(|d| d.component == Component::NodeAgent).unwrap();
+    (agent.updated, agent.ready) = (updated, ready);
+    cluster
+}
+
+/// Two nodes of the pool `canary`, and one other, which nobody set up.
+fn selecting(pool: &str) -> Cluster {
+    let mut cluster = Cluster::vxlan().with_spec(&format!("nodeSelector: {{pool: {pool}}}"));
+    for name in ["win-1", "win-2"] {
+        let mut node = windows_node();
+        node.labels = [("kubernetes.io/os", "windows"), ("pool", "canary")].into();
+        cluster.observed.nodes.insert(name.into(), node);
+    }
+    cluster.pass();
+    cluster.roll_out();
+    cluster.now = at(7200);
+    cluster
+}
+
 type Arrange = fn() -> Cluster;
 
 #[rstest]
@@ -91,7 +156,38 @@ type Arrange = fn() -> Cluster;
     c
 }, ["False", "False", "True"])]
 #[case::report(|| Cluster::vxlan().with_spec("calico: {strictAffinity: Report}"), ["False", "False", "True"])]
-#[case::observe(|| Cluster::vxlan().with_spec("mode: Observe"), ["False", "False", "False"])]
+#[case::observe(|| Cluster::vxlan().with_spec("mode: Observe"), ["True", "False", "False"])]
+#[case::observe_what_needs_a_person(|| Cluster::vxlan().with_spec("{mode: Observe, calico: {strictAffinity: Report}}"), ["False", "False", "True"])]
+#[case::observe_a_pending_daemon_set(|| {
+    let mut c = working();
+    c.edit_spec(|s| { s.mode = Mode::Observe; s.node_agent.log_level = Some(LogLevel::Debug); });
+    c
+}, ["True", "False", "False"])]
+#[case::observe_a_broken_node(|| {
+    let mut c = broken(3, 1);
+    c.edit_spec(|s| s.mode = Mode::Observe);
+    c
+}, ["False", "False", "True"])]
+#[case::one_broken_of_500(|| broken(500, 1), ["False", "False", "True"])]
+#[case::one_broken_of_500_is_allowed(|| with_minimum(broken(500, 1), "99%"), ["True", "False", "False"])]
+#[case::six_broken_of_500_are_too_many(|| with_minimum(broken(500, 6), "99%"), ["False", "False", "True"])]
+#[case::readiness_without_nodes(|| with_minimum(broken(3, 3), "0"), ["True", "False", "False"])]
+#[case::one_ready_node_is_enough(|| with_minimum(broken(3, 2), "1"), ["True", "False", "False"])]
+#[case::a_minimum_above_the_count_is_all(|| with_minimum(broken(3, 1), "5"), ["False", "False", "True"])]
+#[case::one_broken_and_one_that_comes_up(|| coming_up(broken(3, 1)), ["False", "False", "True"])]
+#[case::one_allowed_and_one_that_comes_up(|| coming_up(with_minimum(broken(3, 1), "2")), ["False", "True", "False"])]
+#[case::rollout_goes_on_beside_a_broken_node(|| rolling(broken(3, 1), 1, 3), ["False", "True", "False"])]
+#[case::rollout_is_blocked_by_a_broken_node(|| rolling(broken(3, 1), 1, 2), ["False", "False", "True"])]
+#[case::rollout_is_blocked_although_the_node_is_allowed(|| rolling(with_minimum(broken(3, 1), "2"), 1, 2), ["False", "False", "True"])]
+#[case::on_delete_waits_for_nobody(|| {
+    let mut c = working();
+    for facts in c.observed.daemon_sets.values_mut() {
+        (facts.updated, facts.max_unavailable) = (0, None);
+    }
+    c
+}, ["True", "False", "False"])]
+#[case::some_nodes_selected(|| selecting("canary"), ["True", "False", "False"])]
+#[case::no_node_selected(|| selecting("nobody"), ["True", "False", "False"])]
 #[case::no_windows_nodes(|| { let mut c = Cluster::vxlan(); c.observed.nodes.clear(); c }, ["True", "False", "False"])]
 #[case::no_calico(|| Cluster::without_calico(NetworkType::CalicoVxlan), ["False", "True", "False"])]
 #[case::calico_of_no_version_yet(|| {
@@ -137,13 +233,13 @@ type Arrange = fn() -> Cluster;
     c.observed.pods.insert(key, pod);
     c.observed.daemon_sets.values_mut().next().unwrap().ready = 0;
     c
-}, ["False", "True", "False"])]
+}, ["False", "False", "True"])]
 #[case::kubelet_down(|| {
     let mut c = working();
     let node = c.observed.nodes.get_mut("win-0").unwrap();
     (node.ready, node.ready_message) = (false, "container runtime is down".into());
     c
-}, ["False", "True", "False"])]
+}, ["False", "False", "True"])]
 fn conditions(#[context] context: Context, #[case] arrange: Arrange, #[case] expected: [&str; 3]) {
     let mut cluster = arrange();
     let status = after_pass(&mut cluster);
@@ -176,6 +272,21 @@ fn giving_back_is_said() {
     );
     check(&status);
     assert_eq!(summary(&status), ["False", "True", "False"]);
+    assert_yaml_snapshot!("restoring", rendered(&status));
+}
+
+#[rstest]
+#[case::read_forbidden(Reason::ReadForbidden, ["False", "False", "True"])]
+#[case::read_failed(Reason::ReadFailed, ["False", "False", "False"])]
+fn what_cannot_be_read(#[context] context: Context, #[case] reason: Reason, #[case] expected: [&str; 3]) {
+    let finding = Finding {
+        reason,
+        message: "nodes cannot be read".into(),
+    };
+    let status = status::assemble(working().config(), Outcome::Unread { finding: &finding }, at(0));
+    check(&status);
+    assert_eq!(summary(&status), expected);
+    assert_yaml_snapshot!(context.description.unwrap(), rendered(&status));
 }
 
 /// A failed write is tried again: work is under way, nobody need come, unless it is forbidden.
@@ -209,6 +320,7 @@ fn a_failed_write(
         ["True", "False"]
     };
     assert_eq!(summary(&status), ["False", reconciling, stalled]);
+    assert_yaml_snapshot!(format!("failed_write_{type_}_{reason}"), rendered(&status));
     let others = [
         types::CALICO_CONFIGURED,
         types::NODE_AGENT_AVAILABLE,
@@ -319,4 +431,33 @@ fn observe_names_the_config_map_tigera_waits_for() {
     let pending = after_pass(&mut cluster).pending_changes;
     let line = "create ConfigMap tigera-operator/kubernetes-services-endpoint";
     assert!(pending.iter().any(|p| p == line), "{pending:?}");
+}
+
+/// What is not selected is neither ready nor failing, and counted by itself.
+#[test]
+fn nodes_that_are_not_selected_are_said_to_be_so() {
+    let nodes = after_pass(&mut selecting("canary")).nodes.unwrap();
+    assert_eq!(
+        (nodes.summary.as_str(), nodes.total, nodes.not_selected),
+        ("2/2", 3, 1)
+    );
+    assert_eq!((nodes.ready, nodes.failing, nodes.progressing), (2, 0, 0));
+    let last = nodes.list.last().unwrap();
+    assert_eq!(
+        (last.name.as_str(), last.state.as_str(), last.ready),
+        ("win-0", "NotSelected", false)
+    );
+    assert!(last.reason.is_none() && last.message.as_ref().unwrap().contains("spec.nodeSelector"));
+    assert!(nodes.reasons.is_empty(), "{:?}", nodes.reasons);
+}
+
+/// The operator has done its part whether or not the nodes work.
+#[rstest]
+#[case::nodes(broken(3, 1), "True", "AsExpected")]
+#[case::rollout(rolling(broken(3, 0), 1, 3), "True", "AsExpected")]
+#[case::pool(Cluster::vxlan().with_spec("calico: {strictAffinity: Report}"), "False", "ReportOnly")]
+#[case::observe(Cluster::vxlan().with_spec("mode: Observe"), "False", "ObserveOnly")]
+fn configured_is_not_about_nodes(#[case] mut cluster: Cluster, #[case] status: &str, #[case] reason: &str) {
+    let found = after_pass(&mut cluster);
+    assert_eq!(condition(&found, types::CONFIGURED), (status, reason));
 }

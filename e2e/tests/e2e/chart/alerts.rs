@@ -118,13 +118,15 @@ const CASES: [Case; 11] = [
 ];
 
 /// Series of a cluster in order, of one that only observes, and of races that are lost now and then.
-const IN_ORDER: [&str; 16] = [
+const IN_ORDER: [&str; 17] = [
     r#"nodes{state="Failing",pod="a"} 0x90"#,
     // Rebooted one by one.
     r#"nodes{state="Failing",pod="b"} 0x9 1x10 0x70"#,
     r#"condition{type="Ready",status="True",reason="AsExpected",pod="a"} 1x90"#,
     r#"condition{type="Ready",status="False",reason="Progressing",pod="a"} 0x90"#,
-    r#"condition{type="Ready",status="False",reason="ObserveOnly",pod="b"} 1x90"#,
+    r#"condition{type="Ready",status="True",reason="ObserveOnly",pod="b"} 1x90"#,
+    // WindowsNodesFailing is the alert of these.
+    r#"condition{type="Stalled",status="True",reason="NodesNotReady",pod="c"} 1x90"#,
     r#"condition{type="Stalled",status="False",reason="AsExpected",pod="a"} 1x90"#,
     r#"advisories{code="WN1020",severity="Warning",pod="a"} 1x90"#,
     r#"advisories{code="WN1012",severity="Error",pod="a"} 0x90"#,

@@ -74,7 +74,7 @@ fn the_health_check_follows_the_status() -> Result<()> {
         ),
         (
             object("Observe", 2, &[ready("False"), stalled("False")]),
-            "Suspended: r",
+            "Progressing: r",
         ),
         (
             object("Observe", 2, &[ready("True"), stalled("False")]),

@@ -167,8 +167,7 @@ async fn nothing_of_ours_stays_on_nodes() -> Result<()> {
 /// What does not work comes first, and the counts know of all.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_list_is_as_long_as_asked_for() -> Result<()> {
-    let limited =
-        |limit: u32| json!({"network": {"type": "CalicoVXLAN"}, "status": {"nodeListLimit": limit}});
+    let limited = |limit: u32| json!({"network": {"type": "CalicoVXLAN"}, "nodeListLimit": limit});
     let test = ready_crowd(3, limited(1)).await?;
     let _stays = test
         .simulator

@@ -93,7 +93,7 @@ async fn look(test: &TestCluster, name: &str, row: &Row, nodes: usize) -> Result
     wrong.equal(
         "count",
         counted,
-        json!({"reason": reason.as_str(), "nodes": 1, "names": name}),
+        json!({"reason": reason.as_str(), "nodes": 1, "names": [name]}),
     );
     let of_nodes = of_config(&config, "NodesReady").unwrap_or(&Value::Null);
     let of_all = of_config(&config, "Ready").unwrap_or(&Value::Null);

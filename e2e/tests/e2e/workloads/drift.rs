@@ -62,7 +62,7 @@ async fn every_kind_of_change_is_put_right() -> Result<()> {
 
         // The third change within ten minutes is left, unless the config changes.
         let mut config = minimal("CalicoVXLAN");
-        config["status"] = json!({"nodeListLimit": limit});
+        config["nodeListLimit"] = json!(limit);
         test.apply(config).await?;
         test.ready().await?;
         let selector = json!({"kubernetes.io/os": "windows", "kubernetes.io/hostname": "nowhere"});

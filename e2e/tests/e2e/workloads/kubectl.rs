@@ -99,6 +99,11 @@ async fn kstatus_follows_the_object() -> Result<()> {
     refused["network"]["apiServer"] = json!({"host": "10.96.0.1"});
     test.apply(refused).await?;
     is(&test, "Failed").await?;
+    let mut observing = minimal("CalicoVXLAN");
+    observing["mode"] = json!("Observe");
+    observing["nodeAgent"] = json!({"logLevel": "Debug"});
+    test.apply(observing).await?;
+    is(&test, "Current").await?;
     test.apply(minimal("CalicoVXLAN")).await?;
     is(&test, "Current").await
 }

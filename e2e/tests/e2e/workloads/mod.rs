@@ -5,5 +5,7 @@ mod kubectl;
 mod nodes;
 mod ownership;
 mod rollout;
+mod selection;
+mod standing;
 mod support;
 mod versions;

@@ -67,10 +67,29 @@ async fn a_fault_is_named_and_forgotten_when_it_is_gone() -> Result<()> {
     test.condition("KubeProxyAvailable", "False", "RolloutIncomplete")
         .await?;
     test.condition("Ready", "False", "RolloutIncomplete").await?;
-    test.condition("Reconciling", "True", "Progressing").await?;
-    test.condition("Stalled", "False", "AsExpected").await?;
+    // Nothing changes before a person repairs the nodes, and the operator has done its part.
+    test.condition("Stalled", "True", "NodesNotReady").await?;
+    test.condition("Reconciling", "False", "AsExpected").await?;
+    test.condition("Configured", "True", "AsExpected").await?;
     // A back-off counts up in the kubelet's words, and must not wake us for ever.
     test.quiet().await?;
+
+    // The user may be content with fewer nodes.
+    let mut content = minimal("CalicoVXLAN");
+    content["readiness"] = json!({"minReadyNodes": "33%"});
+    test.apply(content).await?;
+    test.condition_says(
+        "Ready",
+        "True",
+        "MinimumNodesReady",
+        &["1 node: AgentImagePullFailed (windows-1)"],
+    )
+    .await?;
+    test.condition("NodeAgentAvailable", "True", "MinimumNodesReady")
+        .await?;
+    test.condition("Stalled", "False", "AsExpected").await?;
+    test.apply(minimal("CalicoVXLAN")).await?;
+    test.condition("Stalled", "True", "NodesNotReady").await?;
 
     test.simulator.clear("windows-1");
     test.simulator.clear("windows-2");

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::rules;
 use crate::calico::ConfigKind;
 
 /// Whether a setting is repaired or only reported.
@@ -127,10 +128,7 @@ pub struct Datastore {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Etcd {
     /// URLs of the members, e.g. `https://10.0.0.10:2379`. Windows nodes must reach them before kube-proxy runs.
-    #[schemars(
-        length(min = 1, max = 9),
-        inner(length(min = 8, max = 253), regex(pattern = "^https?://[^/]+$"))
-    )]
+    #[schemars(schema_with = "rules::endpoints")]
     pub endpoints: Vec<String>,
 
     /// Secret with TLS certificates, in the operator's namespace. Required with `https` endpoints.
@@ -248,9 +246,4 @@ pub struct Vxlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 4096, max = 65_535))]
     pub vni: Option<i32>,
-
-    /// UDP port. Calico for Windows works on 4789 only. Default: 4789.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 4789, max = 4789))]
-    pub port: Option<i32>,
 }

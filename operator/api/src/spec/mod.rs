@@ -4,7 +4,9 @@ mod calico;
 mod network;
 mod network_agent;
 mod platform;
+mod quantity;
 mod readiness;
+mod rules;
 mod workload;
 
 pub use calico::{
@@ -14,11 +16,14 @@ pub use calico::{
 pub use network::{ApiServer, ClusterDns, Ipam, Network, NetworkType};
 pub use network_agent::NetworkAgent;
 pub use platform::{Platform, PlatformSettings};
-pub use readiness::{Readiness, StatusSettings, TaintMode};
+pub use quantity::Quantity;
+pub use readiness::{Readiness, TaintMode};
 pub use workload::{
     Dsr, Image, KubeProxy, LogLevel, Management, NodeAgent, PullPolicy, Resources, SecretReference,
     Toleration, TolerationEffect, TolerationOperator, UpdateStrategy, UpdateStrategyType, Variable,
 };
+
+use std::collections::BTreeMap;
 
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
@@ -63,6 +68,10 @@ pub enum DeletionPolicy {
     validation = ("self.metadata.name == 'default'", "there is one WindowsNodeConfig per cluster and it is named 'default'"),
     validation = ("self.spec.network.type == 'CalicoVXLAN' || !has(self.spec.calico) || !has(self.spec.calico.vxlan)", "spec.calico.vxlan is for network type CalicoVXLAN: remove it, or set spec.network.type to CalicoVXLAN"),
     validation = ("self.spec.network.type == 'CalicoBGP' || !has(self.spec.network.ipam) || self.spec.network.ipam == 'CalicoIPAM'", "spec.network.ipam HostLocal is for network type CalicoBGP: remove it, or set spec.network.type to CalicoBGP"),
+    validation = ("self.spec.network.type == 'CalicoVXLAN' || !has(self.spec.nodeAgent) || (!has(self.spec.nodeAgent.vxlanAdapter) && !has(self.spec.nodeAgent.vxlanMACPrefix))", "spec.nodeAgent.vxlanAdapter and vxlanMACPrefix are for network type CalicoVXLAN: remove them, or set spec.network.type to CalicoVXLAN"),
+    validation = ("self.spec.network.type in ['CalicoVXLAN', 'CalicoBGP'] || !has(self.spec.nodeAgent) || (!has(self.spec.nodeAgent.useSingleNetwork) && !has(self.spec.nodeAgent.disableHostSubnetNATExclusion))", "spec.nodeAgent.useSingleNetwork and disableHostSubnetNATExclusion are for network types CalicoVXLAN and CalicoBGP: remove them"),
+    validation = ("!(self.spec.network.type in ['FlannelHostGateway', 'FlannelVXLAN', 'StaticRoutes']) || (has(self.spec.networkAgent) && ((has(self.spec.networkAgent.management) && self.spec.networkAgent.management == 'External') || (has(self.spec.networkAgent.image) && has(self.spec.networkAgent.image.repository) && (has(self.spec.networkAgent.image.tag) || has(self.spec.networkAgent.image.digest)))))", "spec.networkAgent.image.repository and a tag or digest are required for network types FlannelHostGateway, FlannelVXLAN and StaticRoutes: build the image from the recipe in docs/images.md and name it, or set spec.networkAgent.management to External"),
+    validation = ("self.spec.network.type != 'CloudProvider' || !has(self.spec.kubeProxy) || !has(self.spec.kubeProxy.management) || self.spec.kubeProxy.management != 'Managed'", "spec.kubeProxy.management Managed is not for network type CloudProvider, whose platform runs kube-proxy: remove it"),
     validation = ("self.spec.network.type in ['CalicoVXLAN', 'CalicoBGP'] || !has(self.spec.calico) || !has(self.spec.calico.datastore) || self.spec.calico.datastore.type == 'Kubernetes'", "spec.calico.datastore.type Etcd is for network types CalicoVXLAN and CalicoBGP: remove it, or change spec.network.type"),
     printcolumn(name = "Ready", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].status"#),
     printcolumn(name = "Reason", type_ = "string", json_path = r#".status.conditions[?(@.type=="Ready")].reason"#),
@@ -114,13 +123,22 @@ pub struct WindowsNodeConfigSpec {
     )]
     pub image_registry: Option<String>,
 
-    /// How nodes that are not ready keep pods away.
+    /// Labels of the Windows nodes that the operator runs its DaemonSets on, as in a Pod, e.g. for a first rollout to a few nodes.
+    /// `kubernetes.io/os: windows` is always added. On a node that is not selected the operator runs nothing, sets no condition, taint or
+    /// label, and does not judge it; `status.nodes.notSelected` counts these nodes. Calico's configuration is that of the whole
+    /// cluster in any case. Default: every Windows node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "rules::node_selector")]
+    pub node_selector: BTreeMap<String, String>,
+
+    /// When the object is ready, and how nodes that are not ready keep pods away.
     #[serde(default)]
     pub readiness: Readiness,
 
-    /// What this object's status shows.
+    /// Most nodes in `status.nodes.list`, those not ready first. Default: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<StatusSettings>,
+    #[schemars(range(min = 0, max = 500))]
+    pub node_list_limit: Option<u32>,
 
     /// What deleting this object does: `Restore` restores the values of Calico's fields in `status.calico.originals`, `Retain`
     /// leaves the fields as they are. The operator's DaemonSets are deleted in both cases. Default: Restore.
@@ -179,8 +197,9 @@ impl WindowsNodeConfigSpec {
             network_agent: NetworkAgent::default(),
             kube_proxy: KubeProxy::default(),
             image_registry: None,
+            node_selector: BTreeMap::new(),
             readiness: Readiness::default(),
-            status: None,
+            node_list_limit: None,
             deletion_policy: DeletionPolicy::default(),
         }
     }

@@ -4,6 +4,8 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::rules;
+
 /// How pods on Windows nodes are networked.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, JsonSchema, PartialEq, Serialize)]
 pub enum NetworkType {
@@ -81,7 +83,7 @@ pub struct Network {
     /// Service CIDRs of the cluster (IPv4), e.g. `10.96.0.0/12`. Traffic to them is not
     /// NATed on Windows. Default: discovered, see `status.inputs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "serviceCIDRs")]
-    #[schemars(length(max = 8), inner(length(min = 9, max = 18)))]
+    #[schemars(schema_with = "rules::ipv4_cidrs")]
     pub service_cidrs: Vec<String>,
 
     /// DNS settings of Windows pods.
@@ -94,8 +96,7 @@ pub struct Network {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiServer {
     /// Host name or IP address, without scheme and port.
-    #[schemars(length(min = 1, max = 253))]
-    #[x_kube(validation = ("!self.contains('://')", "host must be a host name or an IP address without a scheme, e.g. api.example.com"))]
+    #[schemars(schema_with = "rules::host")]
     pub host: String,
 
     /// TCP port, 1 to 65535. Default: 6443.
@@ -114,11 +115,11 @@ fn default_port() -> i32 {
 pub struct ClusterDns {
     /// IP addresses of the cluster's DNS servers. Default: the ClusterIP of the DNS Service.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 3), inner(length(min = 2, max = 45)))]
+    #[schemars(schema_with = "rules::ip_addresses")]
     pub servers: Vec<String>,
 
     /// DNS search list of Windows pods. Windows uses the first entry only. Default: `svc.` and the cluster's domain, see `status.inputs`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 6), inner(length(min = 1, max = 253)))]
+    #[schemars(schema_with = "rules::domains")]
     pub search: Vec<String>,
 }

@@ -1,5 +1,6 @@
-//! `spec.readiness` and `spec.status`: what is made of the verdicts on the nodes.
+//! `spec.readiness`: what is made of the verdicts on the nodes.
 
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,14 +26,22 @@ pub struct Readiness {
     /// whenever a node is not ready. Other taints are never touched. Default: None.
     #[serde(default)]
     pub taint: TaintMode,
+
+    /// How many of the selected Windows nodes must be ready for condition `Ready`: a number, or a percentage (rounded up). A number
+    /// above the count of nodes means all of them. Also how many must run the newest pods for the conditions of the DaemonSets.
+    /// `0` makes `Ready` independent of nodes. Default: 100%.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "min_ready_nodes")]
+    pub min_ready_nodes: Option<IntOrString>,
 }
 
-/// What the status of this object shows.
-#[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct StatusSettings {
-    /// Most nodes in `status.nodes.list`, those not ready first. Default: 50.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 500))]
-    pub node_list_limit: Option<u32>,
+/// As `maxUnavailable` of a DaemonSet, and none of the nodes, too.
+fn min_ready_nodes(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "x-kubernetes-int-or-string": true,
+        "minimum": 0,
+        "maximum": 9999,
+        "maxLength": 4,
+        "pattern": "^([0-9]{1,4}|[1-9]?[0-9]%|100%)$",
+    })
 }

@@ -7,6 +7,8 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::quantity::Quantity;
+
 /// Who runs a DaemonSet.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 pub enum Management {
@@ -133,15 +135,15 @@ pub struct SecretReference {
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Resources {
-    /// Requests of each container, as Kubernetes quantities, e.g. `cpu: 100m`.
+    /// Requests of each container, as Kubernetes quantities, e.g. `cpu: 100m` or `cpu: 1`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 8, "additionalProperties" = quantity()))]
-    pub requests: BTreeMap<String, String>,
+    #[schemars(extend("maxProperties" = 8))]
+    pub requests: BTreeMap<String, Quantity>,
 
     /// Limits of each container, as Kubernetes quantities, e.g. `memory: 500Mi`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 8, "additionalProperties" = quantity()))]
-    pub limits: BTreeMap<String, String>,
+    #[schemars(extend("maxProperties" = 8))]
+    pub limits: BTreeMap<String, Quantity>,
 }
 
 /// How a DaemonSet is rolled out.
@@ -204,6 +206,8 @@ pub struct Variable {
 /// The DaemonSet of Calico's node agent.
 #[derive(Clone, Debug, Default, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[x_kube(validation = ("!has(self.image) || !has(self.image.digest)", "a digest cannot name two images (node-windows and cni-windows): set image.tag instead"))]
+#[x_kube(validation = ("!has(self.image) || !has(self.image.repository) || self.image.repository.endsWith('node-windows')", "image.repository must end in node-windows: its sibling cni-windows is used too"))]
 pub struct NodeAgent {
     /// Who runs the agent. `Auto` runs it unless someone else does, `Managed` runs it unless tigera/operator runs its own
     /// (`AgentsOverlap`), `External` never runs it. Two agents on one node delete each other's HNS networks. Default: Auto.
@@ -294,7 +298,7 @@ pub struct KubeProxy {
     pub management: Management,
 
     /// Kubernetes version of kube-proxy, e.g. `v1.33.4`; not newer than the API server and at most three
-    /// minors older. Default: the lowest kubelet version among the Windows nodes.
+    /// minors older. Default: the lowest kubelet version among the selected Windows nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 64))]
     pub version: Option<String>,
@@ -336,9 +340,4 @@ pub struct KubeProxy {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32), inner(length(min = 3, max = 512)))]
     pub extra_args: Vec<String>,
-}
-
-/// A quantity: bounded here, read by the plan.
-fn quantity() -> serde_json::Value {
-    serde_json::json!({ "type": "string", "minLength": 1, "maxLength": 32 })
 }

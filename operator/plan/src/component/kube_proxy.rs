@@ -11,6 +11,7 @@ use super::wait;
 use crate::finding::{Finding, join, names_of};
 use crate::network;
 use crate::observed::{NodeFacts, Observed};
+use crate::selection;
 use crate::version::Version;
 use crate::workload::kube_proxy::{Group, Members, arguments, kube_proxy};
 use crate::workload::{RenderContext, Workload};
@@ -27,7 +28,7 @@ pub fn plan(basis: &Basis) -> ComponentPlan {
         version: Some(group.version.clone()),
         image: None,
         flags: arguments(&spec.kube_proxy, &group.version, group.dsr, &hns_network),
-        blocked: impossible(group, observed),
+        blocked: impossible(spec, group, observed),
     });
     ComponentPlan {
         ownership: ownership::of(COMPONENT, spec, observed),
@@ -56,8 +57,8 @@ pub fn groups(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Group> {
     if dsr != Dsr::Disabled {
         all.push(group(Members::UnableToDsr, dsr == Dsr::Enabled));
         let used = |group: &Group| {
-            let mut nodes = observed.nodes.values();
-            group.members == Members::Rest || nodes.any(|node| group.members.take(node))
+            let mut nodes = selection::nodes(&spec.node_selector, observed);
+            group.members == Members::Rest || nodes.any(|(_, node)| group.members.take(node))
         };
         all.retain(used);
     }
@@ -72,7 +73,7 @@ pub fn workloads(basis: &Basis, context: &RenderContext) -> Vec<Workload> {
         groups,
         ..
     } = *basis;
-    if spec.mode == Mode::Manage && !unlabelled(groups, observed).is_empty() {
+    if spec.mode == Mode::Manage && !unlabelled(spec, groups, observed).is_empty() {
         return Vec::new();
     }
     let all = groups.iter();
@@ -80,35 +81,36 @@ pub fn workloads(basis: &Basis, context: &RenderContext) -> Vec<Workload> {
         .collect()
 }
 
-/// The lowest kubelet version of the Windows nodes, so that kube-proxy is nowhere newer than the kubelet;
+/// The lowest kubelet version of the selected nodes, so that kube-proxy is nowhere newer than the kubelet;
 /// before the first node joins, the API server's.
 fn version(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Version> {
     let asked = spec.kube_proxy.version.as_deref().and_then(|v| v.parse().ok());
-    let lowest = || observed.nodes.values().filter_map(NodeFacts::kubelet).min();
+    let nodes = || selection::nodes(&spec.node_selector, observed);
+    let lowest = || nodes().filter_map(|(_, node)| node.kubelet()).min();
     asked.or_else(lowest).or_else(|| observed.kubernetes.clone())
 }
 
 /// DSR is asked for where it cannot be.
-fn impossible(group: &Group, observed: &Observed) -> Option<Finding> {
+fn impossible(spec: &WindowsNodeConfigSpec, group: &Group, observed: &Observed) -> Option<Finding> {
     (group.members == Members::UnableToDsr && group.dsr).then(|| Finding {
         reason: Reason::DSRUnsupported,
         message: format!(
             "spec.kubeProxy.dsr is Enabled, but the Windows build of {} cannot do DSR (needs 17763.1432, KB4571748, or later): update \
              these nodes, or set dsr to Auto",
-            nodes_of(Members::UnableToDsr, observed)
+            nodes_of(spec, Members::UnableToDsr, observed)
         ),
     })
 }
 
 fn note(spec: &WindowsNodeConfigSpec, observed: &Observed, groups: &[Group]) -> Option<String> {
-    let unlabelled = unlabelled(groups, observed);
+    let unlabelled = unlabelled(spec, groups, observed);
     let waits = (spec.mode == Mode::Manage && !unlabelled.is_empty()).then(|| {
         format!(
             "changes of kube-proxy wait until Node {unlabelled} has the label {} of its group",
             labels::KUBE_PROXY_GROUP
         )
     });
-    let unable = nodes_of(Members::UnableToDsr, observed);
+    let unable = nodes_of(spec, Members::UnableToDsr, observed);
     let off = match spec.kube_proxy.dsr {
         Dsr::Disabled => Some(
             "DSR is off because spec.kubeProxy.dsr is Disabled: network policy on ClusterIPs is not enforced on Windows nodes"
@@ -124,17 +126,17 @@ fn note(spec: &WindowsNodeConfigSpec, observed: &Observed, groups: &[Group]) -> 
 }
 
 /// Names of at most three nodes; empty when there is none.
-fn nodes_of(members: Members, observed: &Observed) -> String {
-    let nodes = observed.nodes.iter().filter(|(_, node)| members.take(node));
-    names_of(nodes.map(|(name, _)| name.as_str()))
+fn nodes_of(spec: &WindowsNodeConfigSpec, members: Members, observed: &Observed) -> String {
+    let nodes = selection::nodes(&spec.node_selector, observed);
+    names_of(nodes.filter(|(_, node)| members.take(node)).map(|(name, _)| name))
 }
 
 /// Names of at most three nodes that do not have the label of their group yet.
-fn unlabelled(groups: &[Group], observed: &Observed) -> String {
+fn unlabelled(spec: &WindowsNodeConfigSpec, groups: &[Group], observed: &Observed) -> String {
     let lacks = |node: &NodeFacts| {
         let wanted = Group::of(groups, node).and_then(|g| g.members.label());
         wanted.is_some() && wanted != node.labels.get(labels::KUBE_PROXY_GROUP)
     };
-    let nodes = observed.nodes.iter().filter(|(_, node)| lacks(node));
-    names_of(nodes.map(|(name, _)| name.as_str()))
+    let nodes = selection::nodes(&spec.node_selector, observed);
+    names_of(nodes.filter(|(_, node)| lacks(node)).map(|(name, _)| name))
 }

@@ -111,12 +111,15 @@ fn object_write(component: Component, wanted: Wanted, basis: &Basis) -> Option<O
         name,
     };
     let stored = basis.observed.ours.get(&object);
-    let met = stored.is_some_and(|stored| covers(stored, &body));
+    let intent = intent(&body);
+    let same_intent = stored.is_some_and(|stored| annotation(stored, INTENT) == Some(&intent));
+    // What is no longer wanted, such as a label of a selector, is still stored: only the intent differs.
+    let met = same_intent && stored.is_some_and(|stored| covers(stored, &body));
     let drift = match stored {
-        Some(stored) => annotation(stored, INTENT) == Some(&intent(&body)),
+        Some(_) => same_intent,
         None => was_there(component, daemon_set, basis),
     };
-    body["metadata"]["annotations"][INTENT] = json!(intent(&body));
+    body["metadata"]["annotations"][INTENT] = json!(intent);
     (!met).then_some(ObjectWrite {
         object,
         component,

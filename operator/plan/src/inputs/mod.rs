@@ -7,7 +7,7 @@ mod sources;
 
 use wn_api::reasons::Reason;
 use wn_api::spec::Network;
-use wn_api::status::{Input, InputsStatus};
+use wn_api::status::{Input, InputList, InputsStatus};
 
 pub use endpoint::Endpoint;
 pub use found::{Found, is_cidr_v4, is_domain, is_ip};
@@ -93,27 +93,21 @@ pub fn cluster_ip(observed: &Observed) -> Option<&str> {
 impl Inputs {
     /// `status.inputs`.
     pub fn status(&self) -> InputsStatus {
-        let input = |value: String, source: &str| Input {
-            value,
-            source: source.to_owned(),
+        let list = |found: &Option<Found<Vec<String>>>| {
+            let Found { value, source } = found.clone()?;
+            Some(InputList {
+                values: value,
+                source,
+            })
         };
         InputsStatus {
-            api_server: self
-                .api_server
-                .as_ref()
-                .map(|f| input(f.value.to_string(), &f.source)),
-            service_cidrs: self
-                .service_cidrs
-                .as_ref()
-                .map(|f| input(f.value.join(","), &f.source)),
-            cluster_dns: self
-                .dns_servers
-                .as_ref()
-                .map(|f| input(f.value.join(","), &f.source)),
-            dns_search: self
-                .dns_search
-                .as_ref()
-                .map(|f| input(f.value.join(","), &f.source)),
+            api_server: self.api_server.as_ref().map(|found| Input {
+                value: found.value.to_string(),
+                source: found.source.clone(),
+            }),
+            service_cidrs: list(&self.service_cidrs),
+            cluster_dns: list(&self.dns_servers),
+            dns_search: list(&self.dns_search),
         }
     }
 

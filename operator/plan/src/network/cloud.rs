@@ -10,6 +10,7 @@ use super::reach;
 use crate::finding::Finding;
 use crate::observed::{Observed, Source};
 use crate::platform::detect;
+use crate::selection;
 
 pub struct CloudProvider;
 
@@ -52,7 +53,7 @@ impl NetworkChecks for CloudProvider {
         now: Timestamp,
     ) -> (Option<Finding>, Option<Timestamp>) {
         match running_on(spec, observed) {
-            Some(Platform::Eks) => addresses(observed, now),
+            Some(Platform::Eks) => addresses(spec, observed, now),
             _ => (None, None),
         }
     }
@@ -103,9 +104,13 @@ fn windows_ipam(observed: &Observed) -> Option<Finding> {
 }
 
 /// The resource controller announces what it has for pods of a node.
-fn addresses(observed: &Observed, now: Timestamp) -> (Option<Finding>, Option<Timestamp>) {
-    let without = observed.nodes.iter().filter(|(_, n)| !n.vpc_addresses);
-    let (nodes, next) = reach::overdue(without.map(|(name, n)| (name.as_str(), n.created)), now);
+fn addresses(
+    spec: &WindowsNodeConfigSpec,
+    observed: &Observed,
+    now: Timestamp,
+) -> (Option<Finding>, Option<Timestamp>) {
+    let without = selection::nodes(&spec.node_selector, observed).filter(|(_, n)| !n.vpc_addresses);
+    let (nodes, next) = reach::overdue(without.map(|(name, n)| (name, n.created)), now);
     let finding = (!nodes.is_empty()).then(|| Finding {
         reason: Reason::PrerequisiteMissing,
         message: format!(

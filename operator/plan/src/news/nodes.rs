@@ -64,7 +64,7 @@ impl NodeNews {
 /// A node that comes up is no news, nor is a new node that works, nor one that changed and changed back.
 fn is_news(was: Option<Health>, is: Health) -> bool {
     match is.0 {
-        State::Progressing => false,
+        State::Progressing | State::NotSelected => false,
         State::Ready => was.is_some_and(|(state, _)| state != State::Ready),
         State::Unknown | State::Failing => was != Some(is),
     }

@@ -14,6 +14,7 @@ use crate::component::ownership::Ownership;
 use crate::decide::Plan;
 use crate::network;
 use crate::observed::{DaemonSetFacts, NodeFacts, Observed};
+use crate::selection;
 use crate::version::Version;
 use crate::workload::kube_proxy::Group;
 
@@ -24,7 +25,8 @@ pub struct ClusterContext {
     pub network: NetworkType,
     /// `spec.network.ipam`.
     pub ipam: Ipam,
-    /// How each component is run.
+    /// `spec.nodeSelector`: nodes without these labels are not judged.
+    pub node_selector: BTreeMap<String, String>,
     pub components: PerComponent<Run>,
     /// Version of the API server.
     pub kubernetes: Option<Version>,
@@ -72,6 +74,7 @@ impl ClusterContext {
         Self {
             network: spec.network.type_,
             ipam: spec.network.ipam,
+            node_selector: spec.node_selector.clone(),
             components: PerComponent::new(|component| run(plan, component, observed)),
             kubernetes: observed.kubernetes.clone(),
             groups: if plan.components[Component::KubeProxy].ownership == Ownership::Managed {
@@ -94,9 +97,10 @@ impl ClusterContext {
 }
 
 impl ClusterContext {
-    /// Label of the group a node is in.
+    /// Label of the group that a selected node is in.
     pub fn label(&self, node: &NodeFacts) -> Option<&'static str> {
-        Group::of(&self.groups, node).and_then(|group| group.members.label())
+        let group = Group::of(&self.groups, node).filter(|_| selection::selects(&self.node_selector, node));
+        group.and_then(|group| group.members.label())
     }
 }
 

@@ -24,7 +24,7 @@ pub struct NodeUpdate {
     pub taint: Option<bool>,
     /// `Some(Some(group))` sets label `KUBE_PROXY_GROUP`, `Some(None)` removes it.
     pub group: Option<Option<&'static str>>,
-    /// The node is no longer a Windows node: remove everything of the operator from a Node of that name, if there is one.
+    /// Not a Windows node any more, or not selected: if there is still a node of that name, nothing of ours stays on it.
     pub remove_all: bool,
 }
 
@@ -50,6 +50,12 @@ pub fn node_update(
     since: Timestamp,
     now: Timestamp,
 ) -> NodeUpdate {
+    if verdict.state == State::NotSelected {
+        return NodeUpdate {
+            remove_all: facts.is_marked(),
+            ..NodeUpdate::default()
+        };
+    }
     let stored = facts.condition.as_ref();
     let mut condition = condition(verdict);
     let same = stored.filter(|s| s.status == condition.status);
@@ -71,11 +77,11 @@ pub fn node_update(
     }
 }
 
-/// Status of the Node's condition for a state.
+/// Status of the Node's condition for a state. A node that is not selected has no condition.
 pub const fn condition_status(state: State) -> &'static str {
     match state {
         State::Ready => "True",
-        State::Unknown => "Unknown",
+        State::Unknown | State::NotSelected => "Unknown",
         State::Progressing | State::Failing => "False",
     }
 }

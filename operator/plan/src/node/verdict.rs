@@ -7,11 +7,13 @@ use wn_api::node_reasons::{NodeReason, Weight};
 use super::check::{Finding, View};
 use super::{conditions, dsr, ipam, known_issues, network_made, os, pods, reboot, runtime, sandbox, tunnel};
 use crate::observed::NetworkMade;
+use crate::selection;
 
-/// How a node is, best first.
+/// How a node is, best first of those that are judged.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum State {
-    /// Its pods have a network, as far as the API shows.
+    /// Not judged: `spec.nodeSelector` does not select it.
+    NotSelected,
     Ready,
     /// Nothing is known to be wrong, but its health is only partly known.
     Unknown,
@@ -22,12 +24,18 @@ pub enum State {
 }
 
 impl State {
-    /// Every state, best first.
-    pub const ALL: [Self; 4] = [Self::Ready, Self::Unknown, Self::Progressing, Self::Failing];
+    pub const ALL: [Self; 5] = [
+        Self::NotSelected,
+        Self::Ready,
+        Self::Unknown,
+        Self::Progressing,
+        Self::Failing,
+    ];
 
     /// The state as the status and metrics have it.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::NotSelected => "NotSelected",
             Self::Ready => "Ready",
             Self::Unknown => "Unknown",
             Self::Progressing => "Progressing",
@@ -89,6 +97,14 @@ const CHECKS: &[(NodeReason, Check)] = &[
 
 /// Runs every check on a node.
 pub fn verdict(view: &View) -> Verdict {
+    if !selection::selects(&view.cluster.node_selector, view.node) {
+        return Verdict {
+            state: State::NotSelected,
+            findings: Vec::new(),
+            recheck: None,
+            network_made: None,
+        };
+    }
     let mut findings: Vec<_> = CHECKS.iter().flat_map(|(_, check)| check(view)).collect();
     let recheck = findings
         .iter()

@@ -1,6 +1,8 @@
 //! Facts of DaemonSets that run components on Windows nodes, ours or not.
 
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use serde::Deserialize;
 use serde_json::Value;
 use wn_api::component::Component;
 use wn_api::names::{OPERATOR, labels};
@@ -24,6 +26,8 @@ pub struct DaemonSetFacts {
     pub updated: i32,
     /// `status.numberReady`.
     pub ready: i32,
+    /// How many pods may be unavailable during a rolling update. `None` with strategy `OnDelete`, which updates no pod by itself.
+    pub max_unavailable: Option<IntOrString>,
     /// The counts are those of the newest generation.
     pub current: bool,
     /// `metadata.creationTimestamp`.
@@ -58,6 +62,7 @@ impl DaemonSetFacts {
             desired: number(daemon_set, "/status/desiredNumberScheduled"),
             updated: number(daemon_set, "/status/updatedNumberScheduled"),
             ready: number(daemon_set, "/status/numberReady"),
+            max_unavailable: max_unavailable(daemon_set),
             current: daemon_set.pointer("/status/observedGeneration")
                 == daemon_set.pointer("/metadata/generation"),
             created: time(daemon_set, "/metadata/creationTimestamp"),
@@ -70,6 +75,17 @@ impl DaemonSetFacts {
                 .and_then(proxy_args::dsr),
         })
     }
+}
+
+fn max_unavailable(daemon_set: &Value) -> Option<IntOrString> {
+    let strategy = daemon_set.pointer("/spec/updateStrategy");
+    if strategy.is_some_and(|strategy| text(strategy, "/type") == "OnDelete") {
+        return None;
+    }
+    let given = strategy.and_then(|strategy| strategy.pointer("/rollingUpdate/maxUnavailable"));
+    let given = given.and_then(|value| IntOrString::deserialize(value).ok());
+    // The API server's default.
+    Some(given.unwrap_or(IntOrString::Int(1)))
 }
 
 /// Release of Calico's agent on Linux nodes, by the tag of its image. The container has this name in every manifest, chart and

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use wn_api::names::annotations::{HNS_NETWORK, TAINTED};
 use wn_api::names::eks::ADDRESSES;
+use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::names::{CALICO_IS_UP, NODE_CONDITION, READINESS_TAINT, RKE2_ARGUMENTS};
 use wn_api::node_reasons::NodeReason;
 
@@ -240,6 +241,11 @@ impl NodeFacts {
         let content = |s: &NetworkCondition| (s.status.clone(), s.reason.clone(), s.message.clone());
         let stored = self.condition.as_ref();
         stored.is_some_and(|stored| stored.heartbeat.is_some() && content(stored) == content(wanted))
+    }
+
+    /// Has the Node a condition, a taint or a label of this operator?
+    pub fn is_marked(&self) -> bool {
+        self.condition.is_some() || self.taint_is_ours || self.labels.get(KUBE_PROXY_GROUP).is_some()
     }
 
     /// Build and patch level; `None` when the kernel version is not one of Windows.

@@ -7,24 +7,22 @@ use wn_api::component::Component;
 use wn_api::node_reasons::NodeReason;
 use wn_api::reasons::Reason;
 
-use super::Verdicts;
 use super::conditions::Verdict as Condition;
-use super::tigera;
+use super::progress::{Counts, is_stuck};
+use super::whole::whole;
+use super::{Nodes, Verdicts, component};
 use crate::advice;
 use crate::applied::{Applied, Part};
-use crate::component::ComponentPlan;
-use crate::component::ownership::Ownership;
 use crate::decide::Plan;
 use crate::finding::{Finding, names_of};
-use crate::node::Table;
-use crate::observed::{DaemonSetFacts, Observed};
+use crate::node::{State, Table};
+use crate::observed::Observed;
 use crate::platform;
-use crate::tigera::AgentOwner;
 
-/// The verdict of every condition after a pass.
-pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table) -> Verdicts {
+pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: Nodes) -> Verdicts {
+    let counts = Counts::of(observed, plan, nodes);
     let [network_agent, node_agent, kube_proxy] =
-        Component::ALL.map(|component| of_component(component, observed, plan, applied));
+        Component::ALL.map(|component| component::condition(component, observed, plan, applied, &counts));
     // In the order of cause and consequence, which is that of `types::ALL`.
     let concerns = [
         platform(plan),
@@ -35,21 +33,17 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: &Table)
         network_agent,
         node_agent,
         kube_proxy,
-        node_condition(nodes),
+        node_condition(nodes.table, &counts),
     ];
-    // Without finalizer and originals nothing may be written, whatever else there is to say.
-    let own = failed(applied, Part::Own);
-    let ready = own.clone().unwrap_or_else(|| ready(&concerns));
-    let stalled = stalled(&concerns);
-    let reconciling = own.map_or_else(
-        || reconciling(&concerns, stalled.is_true(), plan.write),
-        |own| Condition::yes(own.reason, own.message),
-    );
+    let is_stuck = || is_stuck(observed, plan, applied, &counts);
+    let whole = whole(&concerns, failed(applied, Part::Own), plan.write, is_stuck);
+    let [ready, reconciling, stalled, configured] = whole;
     let [a, b, c, d, e, f, g, h, i] = concerns;
     [
         ready,
         reconciling,
         stalled,
+        configured,
         a,
         b,
         c,
@@ -165,7 +159,7 @@ fn calico(observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
         })
 }
 
-fn failed(applied: &Applied, part: Part) -> Option<Condition> {
+pub fn failed(applied: &Applied, part: Part) -> Option<Condition> {
     let failure = applied.failure.as_ref().filter(|f| f.part == part)?;
     let reason = if failure.forbidden {
         Reason::Forbidden
@@ -182,87 +176,18 @@ fn findings(found: &[Finding]) -> Option<Condition> {
     Some(Condition::no(first.reason, messages.join("; ")))
 }
 
-fn of_component(component: Component, observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
-    let failed = || failed(applied, Part::Component(component));
-    let planned = &plan.components[component];
-    match &planned.ownership {
-        Ownership::NotNeeded { why } => Condition::yes(Reason::NotApplicable, why.clone()),
-        Ownership::External { by } => failed().unwrap_or_else(|| {
-            if component == Component::NodeAgent && plan.tigera.agent_owner == AgentOwner::Theirs {
-                tigera::agent(by, observed, plan)
-            } else {
-                Condition::yes(Reason::External, format!("not run by this operator: {by}"))
-            }
-        }),
-        Ownership::Managed => blocked(planned)
-            .or_else(failed)
-            .unwrap_or_else(|| rollout(planned, observed, plan, applied)),
-    }
-}
-
-fn blocked(planned: &ComponentPlan) -> Option<Condition> {
-    let of_one = || planned.daemon_sets.iter().find_map(|d| d.blocked.as_ref());
-    let Finding { reason, message } = planned.blocked.as_ref().or_else(of_one)?;
-    Some(Condition::no(*reason, message.clone()))
-}
-
-fn rollout(planned: &ComponentPlan, observed: &Observed, plan: &Plan, applied: &Applied) -> Condition {
-    let noted = |text: &str| {
-        planned
-            .note
-            .as_ref()
-            .map_or_else(|| text.to_owned(), |note| format!("{text}; {note}"))
-    };
-    let names = || planned.daemon_sets.iter().map(|d| d.name);
-    if let Some(name) =
-        names().find(|name| !plan.write && plan.objects.iter().any(|o| o.object.name == *name))
-    {
-        return Condition::no(
-            Reason::ObserveOnly,
-            format!("mode is Observe; Manage would apply DaemonSet {name}"),
-        );
-    }
-    if observed.nodes.is_empty() {
-        return Condition::yes(
-            Reason::NoWindowsNodes,
-            noted("the DaemonSet waits for the first Windows node"),
-        );
-    }
-    match names().find(|name| !rolled_out(name, observed, applied)) {
-        None if names().any(|name| desired(name, observed) > 0) => {
-            Condition::yes(Reason::AsExpected, noted("every pod is updated and ready"))
-        }
-        unfinished => {
-            let name = unfinished.or_else(|| names().next()).unwrap_or_default();
-            let message = format!(
-                "not every pod of DaemonSet {}/{name} is updated and ready: see status.nodes",
-                observed.namespace
-            );
-            Condition::no(Reason::RolloutIncomplete, noted(&message))
-        }
-    }
-}
-
-fn desired(daemon_set: &str, observed: &Observed) -> i32 {
-    observed.our_daemon_set(daemon_set).map_or(0, |d| d.desired)
-}
-
-/// A DaemonSet may be of no node, as that of most nodes where all are of another group.
-fn rolled_out(daemon_set: &str, observed: &Observed, applied: &Applied) -> bool {
-    let complete = |d: &DaemonSetFacts| d.current && d.updated == d.desired && d.ready == d.desired;
-    observed.our_daemon_set(daemon_set).is_some_and(complete)
-        && applied.objects.iter().all(|o| o.name != daemon_set)
-}
-
-fn node_condition(nodes: &Table) -> Condition {
-    if nodes.iter().next().is_none() {
-        return Condition::yes(
-            Reason::NoWindowsNodes,
-            "the cluster has no node with kubernetes.io/os=windows",
-        );
+fn node_condition(nodes: &Table, counts: &Counts) -> Condition {
+    if counts.selected == 0 {
+        let message = if counts.not_selected > 0 {
+            "spec.nodeSelector selects no node with kubernetes.io/os=windows"
+        } else {
+            "the cluster has no node with kubernetes.io/os=windows"
+        };
+        return Condition::yes(Reason::NoWindowsNodes, message);
     }
     let mut causes: BTreeMap<NodeReason, (usize, Vec<&str>)> = BTreeMap::new();
-    for (name, entry) in nodes.iter().filter(|(_, e)| !e.state.works()) {
+    let judged = nodes.iter().filter(|(_, e)| e.state != State::NotSelected);
+    for (name, entry) in judged.filter(|(_, e)| !e.state.works()) {
         let Some(reason) = entry.reason else { continue };
         let (count, names) = causes.entry(reason).or_default();
         *count += 1;
@@ -271,7 +196,7 @@ fn node_condition(nodes: &Table) -> Condition {
         }
     }
     if causes.is_empty() {
-        return Condition::yes(Reason::AsExpected, "every Windows node is ready");
+        return Condition::yes(Reason::AsExpected, every_node(counts));
     }
     let mut causes: Vec<_> = causes.into_iter().collect();
     causes.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
@@ -280,38 +205,19 @@ fn node_condition(nodes: &Table) -> Condition {
         format!("{count} {noun}: {reason} ({})", names_of(names.iter().copied()))
     };
     let message = causes.iter().take(3).map(cause).collect::<Vec<_>>().join("; ");
+    if counts.are_enough() {
+        let message = format!(
+            "as many nodes are ready as spec.readiness.minReadyNodes asks for; not ready: {message}; see status.nodes"
+        );
+        return Condition::yes(Reason::MinimumNodesReady, message);
+    }
     Condition::no(Reason::NodesNotReady, format!("{message}; see status.nodes"))
 }
 
-/// The first concern that is not met: they are in the order of cause and consequence. What the API server forbids comes
-/// before them, because nothing planned after it was tried.
-fn cause(concerns: &[Condition], which: impl Fn(&Condition) -> bool) -> Option<&Condition> {
-    let forbidden = concerns.iter().find(|c| c.reason == Reason::Forbidden);
-    forbidden.or_else(|| concerns.iter().find(|c| !c.is_true() && which(c)))
-}
-
-fn ready(concerns: &[Condition]) -> Condition {
-    match cause(concerns, |_| true) {
-        Some(concern) => Condition::no(concern.reason, concern.message.clone()),
-        None if concerns.iter().any(|c| c.reason == Reason::NoWindowsNodes) => Condition::yes(
-            Reason::NoWindowsNodes,
-            "everything is in place for the first Windows node",
-        ),
-        None => Condition::yes(Reason::AsExpected, "every Windows node is ready"),
-    }
-}
-
-/// Stalled in kstatus' sense: no progress until a person does something.
-fn stalled(concerns: &[Condition]) -> Condition {
-    match cause(concerns, |c| c.reason.needs_a_person()) {
-        Some(concern) => Condition::yes(concern.reason, concern.message.clone()),
-        None => Condition::no(Reason::AsExpected, "no problem needs a person"),
-    }
-}
-
-fn reconciling(concerns: &[Condition], stalled: bool, write: bool) -> Condition {
-    match concerns.iter().find(|c| !c.is_true()) {
-        Some(concern) if write && !stalled => Condition::yes(Reason::Progressing, concern.message.clone()),
-        _ => Condition::no(Reason::AsExpected, "no change is in progress"),
+const fn every_node(counts: &Counts) -> &'static str {
+    if counts.not_selected > 0 {
+        "every Windows node that spec.nodeSelector selects is ready"
+    } else {
+        "every Windows node is ready"
     }
 }

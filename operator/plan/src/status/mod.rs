@@ -1,10 +1,13 @@
 //! The status, from what was observed, decided and applied. Equal inputs give an equal status, so that
 //! writing it does not wake us again.
 
+mod component;
 mod conditions;
 mod judge;
 mod nodes;
+mod progress;
 mod tigera;
+mod whole;
 
 use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
@@ -158,7 +161,7 @@ fn verdicts(outcome: Outcome) -> Verdicts {
         Outcome::Unread { finding } => conditions::unread(finding),
         Outcome::Unsupported { platform } => conditions::unsupported(&platform.findings),
         Outcome::Restoring { message } => conditions::restoring(message),
-        Outcome::Settled(s) => judge::judge(s.observed, s.plan, s.applied, s.nodes.table),
+        Outcome::Settled(s) => judge::judge(s.observed, s.plan, s.applied, s.nodes),
     }
 }
 

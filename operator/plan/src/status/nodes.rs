@@ -12,9 +12,11 @@ use wn_api::status::{NodeStatus, NodesStatus, ReasonCount};
 
 use super::Nodes;
 use super::conditions::to_the_second;
-use crate::finding::names_of;
 use crate::node::{Entry, State, condition_status};
 use crate::observed::{NodeFacts, Observed};
+
+/// Nodes that are named for each reason.
+const NAMES: usize = 3;
 
 /// Bytes the list may take, as JSON: an object in etcd has 1.5 MB, and every watcher of ours gets all of it.
 const LIST_BUDGET: usize = 150_000;
@@ -29,15 +31,11 @@ pub fn status(
     let mut sorted: Vec<_> = nodes.table.iter().collect();
     let total = count(sorted.len());
     let of = |state: State| count(sorted.iter().filter(|(_, e)| e.state == state).count());
-    let [ready, unknown, progressing, failing] = State::ALL.map(of);
+    let [not_selected, ready, unknown, progressing, failing] = State::ALL.map(of);
     let reasons = reasons(&sorted);
     // By name already; a stable sort keeps that within each state.
     sorted.sort_by_key(|(_, entry)| Reverse(entry.state));
-    let limit = spec
-        .status
-        .as_ref()
-        .and_then(|s| s.node_list_limit)
-        .unwrap_or(NODE_LIST_LIMIT);
+    let limit = spec.node_list_limit.unwrap_or(NODE_LIST_LIMIT);
     let mut left = LIST_BUDGET;
     let list: Vec<_> = sorted
         .iter()
@@ -51,8 +49,9 @@ pub fn status(
         })
         .collect();
     NodesStatus {
-        summary: format!("{}/{total}", ready + unknown),
+        summary: format!("{}/{}", ready + unknown, total - not_selected),
         total,
+        not_selected,
         ready: ready + unknown,
         progressing,
         failing,
@@ -65,14 +64,13 @@ pub fn status(
 
 /// Every reason that was found anywhere, the most frequent first.
 fn reasons(nodes: &[(&str, &Entry)]) -> Vec<ReasonCount> {
-    let mut found: BTreeMap<NodeReason, (usize, Vec<&str>)> = BTreeMap::new();
+    let mut found: BTreeMap<NodeReason, (usize, Vec<String>)> = BTreeMap::new();
     for (name, entry) in nodes {
         for reason in entry.reason.iter().chain(&entry.others) {
             let (count, names) = found.entry(*reason).or_default();
             *count += 1;
-            // One more than is shown, so that the text says that there are others.
-            if names.len() < 4 {
-                names.push(name);
+            if names.len() < NAMES {
+                names.push((*name).to_owned());
             }
         }
     }
@@ -81,7 +79,7 @@ fn reasons(nodes: &[(&str, &Entry)]) -> Vec<ReasonCount> {
         .map(|(reason, (count, names))| ReasonCount {
             reason: reason.as_str().to_owned(),
             nodes: i32::try_from(count).unwrap_or(i32::MAX),
-            names: names_of(names.into_iter()),
+            names,
         })
         .collect();
     counts.sort_by_key(|c| Reverse(c.nodes));
@@ -100,7 +98,9 @@ fn node(name: &str, entry: &Entry, observed: &Observed, nodes: Nodes, now: Times
         ready: entry.state.works(),
         state: entry.state.as_str().to_owned(),
         reason: cause.map(|f| f.reason.as_str().to_owned()),
-        message: cause.map(|f| f.message.clone()),
+        message: cause
+            .map(|f| f.message.clone())
+            .or_else(|| not_selected(entry.state)),
         since: Some(Time(to_the_second(since(entry, facts)))),
         also: also.into_iter().map(|f| f.reason.as_str().to_owned()).collect(),
         advice: advice
@@ -110,6 +110,12 @@ fn node(name: &str, entry: &Entry, observed: &Observed, nodes: Nodes, now: Times
         os_build: some(&facts.kernel_version),
         kubelet: some(&facts.kubelet_version),
     })
+}
+
+fn not_selected(state: State) -> Option<String> {
+    let message =
+        "spec.nodeSelector does not select the node: the operator runs nothing on it, and it is not judged";
+    (state == State::NotSelected).then(|| message.to_owned())
 }
 
 /// Since when the node's condition has its status. It is taken from the Node, so that a restart of the operator changes nothing.

@@ -6,10 +6,11 @@ use wn_api::names::{node_agent, tigera};
 use wn_api::reasons::Reason;
 
 use super::conditions::Verdict as Condition;
+use super::progress::{Counts, lagging, rolled_out};
 use crate::decide::Plan;
 use crate::observed::Observed;
 
-pub fn agent(by: &str, observed: &Observed, plan: &Plan) -> Condition {
+pub fn agent(by: &str, observed: &Observed, plan: &Plan, counts: &Counts) -> Condition {
     let key = (
         tigera::CALICO_NAMESPACE.to_owned(),
         node_agent::DAEMON_SET.to_owned(),
@@ -39,11 +40,15 @@ pub fn agent(by: &str, observed: &Observed, plan: &Plan) -> Condition {
         let message = format!("DaemonSet {place} waits for the first Windows node: {by}{reported}");
         return Condition::yes(Reason::NoWindowsNodes, message);
     }
-    let d = daemon_set;
-    if d.current && d.desired > 0 && d.updated == d.desired && d.ready == d.desired {
-        let message = format!(
-            "not run by this operator: {by}; every pod of DaemonSet {place} is updated and ready{reported}"
-        );
+    if daemon_set.desired > 0 && rolled_out(daemon_set, counts.allowed) {
+        let pods = if lagging(daemon_set) == 0 {
+            "every pod"
+        } else {
+            "enough pods"
+        };
+        let verb = if lagging(daemon_set) == 0 { "is" } else { "are" };
+        let message =
+            format!("not ours to run: {by}; {pods} of DaemonSet {place} {verb} updated and ready{said}");
         return Condition::yes(Reason::External, message);
     }
     Condition::no(

@@ -6,6 +6,7 @@ mod images;
 mod kube_proxy;
 mod network;
 mod node_agent;
+mod nodes;
 mod pods;
 
 use std::fmt;
@@ -63,6 +64,7 @@ pub fn validate<'a>(
     found.extend(node_agent::violations(&spec.node_agent));
     found.extend(images::violations(spec));
     found.extend(pods::violations(spec));
+    found.extend(nodes::violations(spec));
     if found.is_empty() {
         Ok(Valid(spec))
     } else {

@@ -1,7 +1,7 @@
 //! `spec.network`, `spec.calico.vxlan` and what only one network type has.
 
 use ipnet::Ipv4Net;
-use wn_api::names::{MAX_VXLAN_VNI, MIN_VXLAN_VNI, VXLAN_PORT};
+use wn_api::names::{MAX_VXLAN_VNI, MIN_VXLAN_VNI};
 use wn_api::spec::{ApiServer, ClusterDns, Ipam, Management, NodeAgent, Vxlan, WindowsNodeConfigSpec};
 
 use super::Violation;
@@ -16,7 +16,7 @@ pub fn violations(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Vec<Viol
     found.extend(settings.api_server.iter().flat_map(|a| api_server(a, observed)));
     found.extend(service_cidrs(&settings.service_cidrs));
     found.extend(settings.cluster_dns.iter().flat_map(cluster_dns));
-    found.extend(spec.calico.vxlan.iter().flat_map(vxlan));
+    found.extend(spec.calico.vxlan.iter().filter_map(vxlan));
     let profile = network::of(settings.type_);
     let backend = profile.calico.backend();
     if backend != Some(Backend::Vxlan) {
@@ -166,24 +166,17 @@ fn cluster_dns(dns: &ClusterDns) -> Vec<Violation> {
     servers.chain(search).collect()
 }
 
-fn vxlan(vxlan: &Vxlan) -> Vec<Violation> {
-    let mut found = Vec::new();
-    if let Some(vni) = vxlan.vni.filter(|v| !(MIN_VXLAN_VNI..=MAX_VXLAN_VNI).contains(v)) {
-        found.push(Violation::new(
-            "spec.calico.vxlan.vni",
-            format!(
-                "{vni} is out of range: Windows HNS refuses a VNI below {MIN_VXLAN_VNI}, and Felix for Windows cuts one above \
-                 {MAX_VXLAN_VNI} to 16 bits; set {MIN_VXLAN_VNI} to {MAX_VXLAN_VNI}, or remove the field"
-            ),
-        ));
-    }
-    if let Some(port) = vxlan.port.filter(|p| *p != VXLAN_PORT) {
-        found.push(Violation::new(
-            "spec.calico.vxlan.port",
-            format!("{port} does not work: Calico for Windows uses UDP {VXLAN_PORT} only; remove the field"),
-        ));
-    }
-    found
+fn vxlan(vxlan: &Vxlan) -> Option<Violation> {
+    let vni = vxlan
+        .vni
+        .filter(|v| !(MIN_VXLAN_VNI..=MAX_VXLAN_VNI).contains(v))?;
+    Some(Violation::new(
+        "spec.calico.vxlan.vni",
+        format!(
+            "{vni} is out of range: Windows HNS refuses a VNI below {MIN_VXLAN_VNI}, and Felix for Windows cuts one above \
+             {MAX_VXLAN_VNI} to 16 bits; set {MIN_VXLAN_VNI} to {MAX_VXLAN_VNI}, or remove the field"
+        ),
+    ))
 }
 
 fn no_vxlan(settings: bool, agent: &NodeAgent) -> Vec<Violation> {

@@ -24,18 +24,19 @@ fn resources(path: &str, resources: &Resources) -> Vec<Violation> {
     let all = lists
         .into_iter()
         .flat_map(|(list, map)| map.iter().map(move |(name, q)| (list, name, q)));
-    let bad = all.filter(|(_, _, q)| quantity::parse(q).is_none());
+    let bad = all.filter(|(_, _, q)| quantity::parse(q.as_str()).is_none());
     let mut found: Vec<_> = bad
         .map(|(list, name, q)| {
             Violation::new(
                 format!("{path}.{list}.{name}"),
-                format!("{q:?} is not a quantity such as 100m or 500Mi"),
+                format!("{:?} is not a quantity such as 100m or 500Mi", q.as_str()),
             )
         })
         .collect();
     let above = resources.requests.iter().filter_map(|(name, request)| {
         let limit = resources.limits.get(name)?;
-        (quantity::parse(request)? > quantity::parse(limit)?).then_some((name, request, limit))
+        (quantity::parse(request.as_str())? > quantity::parse(limit.as_str())?)
+            .then_some((name, request, limit))
     });
     found.extend(above.map(|(name, request, limit)| {
         let message = format!("{request} is more than the limit {limit}: lower it, or raise limits.{name}");

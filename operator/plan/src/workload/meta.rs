@@ -15,8 +15,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use wn_api::component::Component;
 use wn_api::names::{OPERATOR, READINESS_TAINT, annotations, labels};
 use wn_api::spec::{
-    Image, PullPolicy, Resources, SecretReference, Toleration, TolerationEffect, TolerationOperator,
-    UpdateStrategy, UpdateStrategyType,
+    Image, PullPolicy, Quantity as Written, Resources, SecretReference, Toleration, TolerationEffect,
+    TolerationOperator, UpdateStrategy, UpdateStrategyType,
 };
 
 use super::RenderContext;
@@ -69,7 +69,7 @@ pub fn daemon_set(
             annotations: Some(checksum),
             ..ObjectMeta::default()
         }),
-        spec: Some(pod_spec(base, contents)),
+        spec: Some(pod_spec(base, contents, &context.node_selector)),
     };
     DaemonSet {
         metadata: object_meta(base.name, base, context),
@@ -111,17 +111,16 @@ pub fn config_map_of(
 }
 
 /// A HostProcess pod must use the host's network, and all of its containers must be HostProcess containers
-/// (Kubernetes, `validateWindowsHostProcessPod`): set once for the pod, because no container can differ.
-fn pod_spec(base: &Base<'_>, contents: Contents) -> PodSpec {
+/// (Kubernetes, `validateWindowsHostProcessPod`): said once for the pod, no container can differ.
+fn pod_spec(base: &Base<'_>, contents: Contents, selected: &BTreeMap<String, String>) -> PodSpec {
+    let mut node_selector = selected.clone();
+    node_selector.insert(labels::OS.to_owned(), labels::WINDOWS.to_owned());
     PodSpec {
         // Named so that the API server refuses fields a Windows pod would silently ignore (KEP-2802).
         os: Some(PodOS {
             name: labels::WINDOWS.to_owned(),
         }),
-        node_selector: Some(BTreeMap::from([(
-            labels::OS.to_owned(),
-            labels::WINDOWS.to_owned(),
-        )])),
+        node_selector: Some(node_selector),
         host_network: Some(true),
         security_context: Some(PodSecurityContext {
             windows_options: Some(WindowsSecurityContextOptions {
@@ -254,10 +253,10 @@ pub fn pull_policy(image: &Image) -> Option<String> {
 }
 
 pub fn resources(spec: &Resources) -> ResourceRequirements {
-    let quantities = |map: &BTreeMap<String, String>| {
+    let quantities = |map: &BTreeMap<String, Written>| {
         let all: BTreeMap<_, _> = map
             .iter()
-            .map(|(k, v)| (k.clone(), Quantity(v.clone())))
+            .map(|(k, v)| (k.clone(), Quantity(v.as_str().to_owned())))
             .collect();
         Some(all).filter(|all| !all.is_empty())
     };

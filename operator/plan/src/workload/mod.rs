@@ -8,6 +8,8 @@ mod meta;
 pub mod network_agent;
 pub mod node_agent;
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::apps::v1::DaemonSet;
 use k8s_openapi::api::core::v1::ConfigMap;
 
@@ -30,6 +32,8 @@ pub struct RenderContext {
     pub network_agent: Option<(&'static str, &'static str)>,
     /// Where pod addresses come from.
     pub ipam: Ipam,
+    /// `spec.nodeSelector`.
+    pub node_selector: BTreeMap<String, String>,
     /// Namespace of the Typha that Felix asks instead of the API server.
     pub typha: Option<String>,
     /// `spec.imageRegistry`.

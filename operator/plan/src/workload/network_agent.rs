@@ -184,7 +184,7 @@ fn default_resources() -> Resources {
     let requests = [("cpu", "100m"), ("memory", "50Mi")];
     Resources {
         requests: requests
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .map(|(name, value)| (name.to_owned(), value.into()))
             .into(),
         ..Resources::default()
     }

@@ -35,6 +35,7 @@ pub fn context(network: NetworkType) -> RenderContext {
         network_agent: profile.agent.map(|agent| (agent.daemon_set(), agent.container())),
         namespace: "windows-node-operator".into(),
         ipam: wn_api::spec::Ipam::CalicoIpam,
+        node_selector: std::collections::BTreeMap::new(),
         typha: None,
         image_registry: None,
         api_host: "api.example.com".into(),

@@ -129,7 +129,9 @@ impl Cluster {
 
     /// Every pod of both DaemonSets runs on every Windows node, and works.
     pub fn roll_out(&mut self) {
-        let nodes: Vec<_> = self.observed.nodes.keys().cloned().collect();
+        let selector = &self.config().spec.node_selector;
+        let selected = wn_plan::selection::nodes(selector, &self.observed);
+        let nodes: Vec<_> = selected.map(|(name, _)| name.to_owned()).collect();
         for (i, node) in nodes.iter().enumerate() {
             set_up(&mut self.observed, node, i);
         }

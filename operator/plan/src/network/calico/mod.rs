@@ -30,7 +30,7 @@ impl NetworkChecks for Bgp {
         let host_local = spec.network.ipam == Ipam::HostLocal;
         backend::bgp(observed)
             .into_iter()
-            .chain(host_local.then(|| pod_cidr::missing(observed)).flatten())
+            .chain(host_local.then(|| pod_cidr::missing(spec, observed)).flatten())
             .chain(adjacency::find(observed))
             .collect()
     }

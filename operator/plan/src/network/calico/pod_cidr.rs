@@ -1,13 +1,15 @@
 //! With host-local IPAM the addresses of a node's pods are those of its pod CIDR.
 
 use wn_api::reasons::Reason;
+use wn_api::spec::WindowsNodeConfigSpec;
 
 use crate::finding::{Finding, names_of};
 use crate::observed::Observed;
+use crate::selection;
 
-pub fn missing(observed: &Observed) -> Option<Finding> {
-    let without = observed.nodes.iter().filter(|(_, n)| n.pod_cidr.is_none());
-    let names = names_of(without.map(|(name, _)| name.as_str()));
+pub fn missing(spec: &WindowsNodeConfigSpec, observed: &Observed) -> Option<Finding> {
+    let nodes = selection::nodes(&spec.node_selector, observed);
+    let names = names_of(nodes.filter(|(_, n)| n.pod_cidr.is_none()).map(|(name, _)| name));
     (!names.is_empty()).then(|| Finding {
         reason: Reason::PodCIDRMissing,
         message: format!(

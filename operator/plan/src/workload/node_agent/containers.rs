@@ -192,7 +192,7 @@ fn default_resources(name: &str) -> Resources {
         _ => "50m",
     };
     Resources {
-        requests: [("cpu".to_owned(), cpu.to_owned())].into(),
+        requests: [("cpu".to_owned(), cpu.into())].into(),
         ..Resources::default()
     }
 }
