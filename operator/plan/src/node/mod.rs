@@ -25,4 +25,4 @@ pub use cluster_context::{CalicoIpam, ClusterContext, Run};
 pub use deadlines::SANDBOX_WINDOW;
 pub use marks::{Marks, condition_status, marks};
 pub use table::{Entry, Judgement, Table};
-pub use verdict::{State, Verdict, verdict};
+pub use verdict::{State, Verdict, chain, verdict};
