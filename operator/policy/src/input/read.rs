@@ -271,7 +271,7 @@ mod tests {
         let text = format!("{}{rule}", TIER.replace("Tier", "GlobalNetworkPolicy"));
         let error = read(&format!("---\n{text}")).unwrap_err();
         assert!(
-            error.starts_with("f.yaml:5:57: spec.ingress[0].destination.ports[0]: "),
+            error.starts_with("f.yaml:5:56: spec.ingress[0].destination.ports[0]: "),
             "{error}"
         );
     }
