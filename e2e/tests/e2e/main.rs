@@ -8,6 +8,7 @@ mod bad_input;
 mod calico;
 mod campaign;
 mod chart;
+mod commands;
 mod control_plane;
 mod etcd;
 mod install;

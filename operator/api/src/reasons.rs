@@ -66,6 +66,11 @@ macro_rules! reasons {
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => stringify!($name)),+ }
             }
+
+            /// The documentation above each reason.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),+)),+ }.trim()
+            }
         }
     };
 }

@@ -21,6 +21,35 @@ pub fn covers(stored: &Value, desired: &Value) -> bool {
     }
 }
 
+/// The part of `stored` that `desired` sets, in the order of `desired`, so that a comparison of both shows what differs.
+pub fn part(stored: &Value, desired: &Value) -> Value {
+    match (stored, desired) {
+        (Value::Object(stored), Value::Object(desired)) => {
+            let fields = desired.iter().filter_map(|(key, want)| match stored.get(key) {
+                Some(have) => Some((key.clone(), part(have, want))),
+                None => is_empty(want).then(|| (key.clone(), want.clone())),
+            });
+            Value::Object(fields.collect())
+        }
+        (Value::Array(stored), Value::Array(desired)) => Value::Array(part_of_list(stored, desired)),
+        (have, want) if covers(have, want) => want.clone(),
+        (have, _) => have.clone(),
+    }
+}
+
+fn part_of_list(stored: &[Value], desired: &[Value]) -> Vec<Value> {
+    let Some(key) = merge_key(desired) else {
+        let also = stored.iter().skip(desired.len()).cloned();
+        let both = stored.iter().zip(desired).map(|(have, want)| part(have, want));
+        return both.chain(also).collect();
+    };
+    let both = desired.iter().filter_map(|want| {
+        let have = stored.iter().find(|have| have.get(key) == want.get(key))?;
+        Some(part(have, want))
+    });
+    both.collect()
+}
+
 /// The API server does not store what is empty (an `env` value `""`, say).
 fn is_empty(value: &Value) -> bool {
     match value {
@@ -75,5 +104,16 @@ mod tests {
     #[case(json!([{"operator": "Exists"}, {"operator": "Exists"}]), json!([{"operator": "Exists"}]), false)]
     fn compares(#[case] stored: Value, #[case] desired: Value, #[case] expected: bool) {
         assert_eq!(covers(&stored, &desired), expected);
+        // A part that is covered is shown as equal, any other as different.
+        assert_eq!(part(&stored, &desired) == desired, expected);
+    }
+
+    #[test]
+    fn defaults_and_fields_of_others_are_no_part() {
+        let stored = json!({"a": 2, "default": true, "list": [{"name": "other"}, {"name": "mine", "image": "2", "pull": "Always"}], "ports": [1, 2]});
+        let desired = json!({"a": 1, "list": [{"name": "mine", "image": "1"}, {"name": "new"}], "ports": [1], "b": 1, "empty": ""});
+        let expected =
+            json!({"a": 2, "list": [{"name": "mine", "image": "2"}], "ports": [1, 2], "empty": ""});
+        assert_eq!(part(&stored, &desired), expected);
     }
 }

@@ -27,6 +27,7 @@ mod run;
 mod settings;
 mod status_writer;
 mod store;
+mod survey;
 mod telemetry;
 mod topics;
 mod uninstall;

@@ -95,17 +95,13 @@ const CHECKS: &[(NodeReason, Check)] = &[
     (NodeReason::KubeProxyKnownIssue, known_issues::check),
 ];
 
-/// Runs every check on a node.
+/// Each check, by the first reason that it is for, with what it finds.
+pub fn chain(view: &View) -> impl Iterator<Item = (NodeReason, Vec<Finding>)> {
+    CHECKS.iter().map(|(reason, check)| (*reason, check(view)))
+}
+
 pub fn verdict(view: &View) -> Verdict {
-    if !selection::selects(&view.cluster.node_selector, view.node) {
-        return Verdict {
-            state: State::NotSelected,
-            findings: Vec::new(),
-            recheck: None,
-            network_made: None,
-        };
-    }
-    let mut findings: Vec<_> = CHECKS.iter().flat_map(|(_, check)| check(view)).collect();
+    let mut findings: Vec<_> = chain(view).flat_map(|(_, findings)| findings).collect();
     let recheck = findings
         .iter()
         .filter_map(|f| f.until)

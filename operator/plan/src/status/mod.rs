@@ -262,8 +262,8 @@ fn group_status(plan: &DaemonSetPlan, observed: &Observed) -> GroupStatus {
     }
 }
 
-/// One line a change, for mode `Observe`.
-fn pending(plan: &Plan) -> Vec<String> {
+/// What `Manage` would write, one line a change: `status.pendingChanges` in mode `Observe`.
+pub fn pending(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<_> = plan.calico.writes.iter().flat_map(calico_lines).collect();
     lines.extend(plan.objects.iter().map(|o| {
         format!(

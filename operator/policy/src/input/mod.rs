@@ -2,14 +2,18 @@
 
 pub(crate) mod calico;
 pub(crate) mod cluster_policy;
+mod documents;
 pub(crate) mod kubernetes;
 mod number_or_text;
+pub mod position;
+mod problem;
 mod read;
 
 use std::collections::BTreeMap;
 
 pub(crate) use number_or_text::{Port, Protocol};
-pub use read::{InputError, Manifest};
+pub use problem::InputError;
+pub use read::Manifest;
 
 use calico::{CalicoPolicy, HostEndpoint, NetworkSet, Tier};
 use cluster_policy::ClusterNetworkPolicy;

@@ -1,11 +1,12 @@
-//! Reads objects from text, with several documents and lists. Errors name the file, the document and the
-//! field.
+//! Reads objects from text, with several documents and lists. Errors name the file, the line and the field.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::calico::{CalicoPolicy, PolicyKind};
+use super::documents::{documents, is_blank};
 use super::kubernetes::{Metadata, NetworkPolicySpec};
+use super::problem::{InputError, Invalid, Problem, Where};
 use super::{Key, Objects};
 
 /// Maximum number of values in one document: a list of 20,000 pods has fewer.
@@ -20,18 +21,6 @@ pub struct Manifest<'a> {
     pub text: &'a str,
 }
 
-/// Why a text could not be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{file}: document {document}: {problem}")]
-pub struct InputError {
-    /// Name of the manifest.
-    pub file: String,
-    /// Number of the document, from 1.
-    pub document: usize,
-    /// The error, with the field if one is invalid.
-    pub problem: String,
-}
-
 impl Objects {
     /// Reads the objects of all texts. A later object replaces an earlier one of the same kind and name.
     ///
@@ -40,18 +29,34 @@ impl Objects {
     pub fn read<'a>(manifests: impl IntoIterator<Item = Manifest<'a>>) -> Result<Self, InputError> {
         let mut objects = Self::default();
         for manifest in manifests {
-            for (i, text) in documents(manifest.text).iter().enumerate() {
-                objects.document(text).map_err(|problem| InputError {
-                    file: manifest.name.to_owned(),
-                    document: i + 1,
-                    problem,
+            for document in documents(manifest.text) {
+                objects.document(&document.text).map_err(|problem| {
+                    let (line, column) = problem.position(&document.text);
+                    InputError {
+                        file: manifest.name.to_owned(),
+                        line: document.line + line - 1,
+                        column,
+                        problem: problem.message,
+                    }
                 })?;
             }
         }
         Ok(objects)
     }
 
-    fn document(&mut self, text: &str) -> Result<(), String> {
+    /// Adds an object, or the objects of a list. It replaces an earlier one of the same kind and name.
+    ///
+    /// # Errors
+    /// A field has an invalid value; the error names the object and the field.
+    pub fn add_value(&mut self, value: Value) -> Result<(), String> {
+        self.add(without_nulls(value))
+            .map_err(|problem| match problem.place {
+                Where::Field { object, .. } => format!("{object}: {}", problem.message),
+                Where::Document | Where::At(..) => problem.message,
+            })
+    }
+
+    fn document(&mut self, text: &str) -> Result<(), Problem> {
         if is_blank(text) {
             return Ok(());
         }
@@ -65,23 +70,33 @@ impl Objects {
         self.add(without_nulls(value))
     }
 
-    fn add(&mut self, value: Value) -> Result<(), String> {
+    fn add(&mut self, value: Value) -> Result<(), Problem> {
         let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
         let (api, kind) = (text("apiVersion").to_owned(), text("kind").to_owned());
         if kind.ends_with("List") && value.get("items").is_some() {
             let Some(Value::Array(items)) = value.get("items").cloned() else {
-                return Err("items: must be a list".to_owned());
+                return Err("items: must be a list".to_owned().into());
             };
             return items.into_iter().try_for_each(|item| self.add(item));
         }
-        let metadata: Metadata = field(&value, "metadata")?;
+        let metadata: Metadata = field(&value, "metadata").map_err(|invalid| invalid.message())?;
         if kind.is_empty() || metadata.name.is_empty() {
-            return Err("an object needs apiVersion, kind and metadata.name".to_owned());
+            return Err("an object needs apiVersion, kind and metadata.name"
+                .to_owned()
+                .into());
         }
-        self.insert(&api, &kind, key(&metadata), value)
+        let key = key(&metadata);
+        let object = described(&kind, &key);
+        self.insert(&api, &kind, key, value).map_err(|invalid| Problem {
+            message: invalid.message(),
+            place: Where::Field {
+                object,
+                field: invalid.field,
+            },
+        })
     }
 
-    fn insert(&mut self, api: &str, kind: &str, key: Key, value: Value) -> Result<(), String> {
+    fn insert(&mut self, api: &str, kind: &str, key: Key, value: Value) -> Result<(), Invalid> {
         let group = api.split_once('/').map_or("", |(group, _)| group);
         let cluster_key = || (String::new(), key.1.clone());
         match (group, kind) {
@@ -103,7 +118,7 @@ impl Objects {
         Ok(())
     }
 
-    fn insert_calico(&mut self, group: &str, kind: &str, key: Key, value: Value) -> Result<(), String> {
+    fn insert_calico(&mut self, group: &str, kind: &str, key: Key, value: Value) -> Result<(), Invalid> {
         let cluster_key = || (String::new(), key.1.clone());
         match kind {
             "Tier" => insert(&mut self.tiers, cluster_key(), value),
@@ -124,16 +139,27 @@ impl Objects {
     }
 }
 
-fn yaml(text: &str) -> Result<Value, String> {
+fn yaml(text: &str) -> Result<Value, Problem> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_nodes: MOST_NODES, max_events: 2 * MOST_NODES },
         // `n` and `on` are texts, because labels have such values.
         strict_booleans: true,
     };
-    serde_saphyr::from_str_with_options(text, options).map_err(|e| e.to_string())
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let plain = error
+            .without_snippet()
+            .render_with_formatter(&serde_saphyr::UserMessageFormatter);
+        // The position comes before the message, with the line in the file.
+        let message = plain.split(" at line ").next().unwrap_or(&plain).to_owned();
+        let place = error.location().map_or(Where::Document, |location| {
+            let number = |of: u64| usize::try_from(of).unwrap_or(usize::MAX).max(1);
+            Where::At(number(location.line()), number(location.column()))
+        });
+        Problem { message, place }
+    })
 }
 
-fn calico_policy(kind: PolicyKind, stored: bool, value: &Value) -> Result<CalicoPolicy, String> {
+fn calico_policy(kind: PolicyKind, stored: bool, value: &Value) -> Result<CalicoPolicy, Invalid> {
     let kubernetes = match kind {
         PolicyKind::StagedKubernetesNetworkPolicy => field(value, "spec")?,
         _ => NetworkPolicySpec::default(),
@@ -171,18 +197,23 @@ fn insert<T: DeserializeOwned>(
     into: &mut std::collections::BTreeMap<Key, T>,
     key: Key,
     value: Value,
-) -> Result<(), String> {
-    let object =
-        serde_path_to_error::deserialize(value).map_err(|e| format!("{}: {}", e.path(), e.inner()))?;
+) -> Result<(), Invalid> {
+    let object = serde_path_to_error::deserialize(value).map_err(|e| Invalid {
+        field: e.path().to_string(),
+        error: e.inner().to_string(),
+    })?;
     into.insert(key, object);
     Ok(())
 }
 
-fn field<T: DeserializeOwned + Default>(value: &Value, name: &str) -> Result<T, String> {
+fn field<T: DeserializeOwned + Default>(value: &Value, name: &str) -> Result<T, Invalid> {
     let Some(value) = value.get(name) else {
         return Ok(T::default());
     };
-    serde_path_to_error::deserialize(value).map_err(|e| format!("{name}.{}: {}", e.path(), e.inner()))
+    serde_path_to_error::deserialize(value).map_err(|e| Invalid {
+        field: format!("{name}.{}", e.path()),
+        error: e.inner().to_string(),
+    })
 }
 
 /// Removes fields that are null.
@@ -196,35 +227,6 @@ fn without_nulls(value: Value) -> Value {
         Value::Array(items) => items.into_iter().map(without_nulls).collect(),
         value => value,
     }
-}
-
-/// The documents of a text, including empty ones. Text on the line of a marker belongs to the next document.
-fn documents(text: &str) -> Vec<String> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut documents = vec![String::new()];
-    for line in text.lines() {
-        match line.strip_prefix("---") {
-            Some(rest) if rest.is_empty() || rest.starts_with([' ', '\t']) => {
-                documents.push(format!("{}\n", rest.trim_start()));
-            }
-            _ if line.trim_end() == "..." => {}
-            _ => {
-                if let Some(document) = documents.last_mut() {
-                    document.push_str(line);
-                    document.push('\n');
-                }
-            }
-        }
-    }
-    if documents.len() > 1 && is_blank(&documents[0]) {
-        documents.remove(0);
-    }
-    documents
-}
-
-fn is_blank(text: &str) -> bool {
-    text.lines()
-        .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
 }
 
 #[cfg(test)]
@@ -252,10 +254,11 @@ mod tests {
     }
 
     #[rstest]
-    #[case("a: [", "f.yaml: document 1: ")]
+    #[case("# first\na: [", "f.yaml:2:4: ")]
+    #[case("kind: Tier\n  x: y\n", "f.yaml:2:4: ")]
     #[case(
         "---\n---\nkind: Tier\n",
-        "f.yaml: document 2: an object needs apiVersion, kind and metadata.name"
+        "f.yaml:2:1: an object needs apiVersion, kind and metadata.name"
     )]
     fn says_where(#[case] text: &str, #[case] begin: &str) {
         let error = read(text).unwrap_err();
@@ -266,8 +269,11 @@ mod tests {
     fn says_which_field() {
         let rule = "spec: {ingress: [{action: Allow, destination: {ports: ['9:1']}}]}";
         let text = format!("{}{rule}", TIER.replace("Tier", "GlobalNetworkPolicy"));
-        let error = read(&text).unwrap_err();
-        assert!(error.contains("spec.ingress[0].destination.ports[0]"), "{error}");
+        let error = read(&format!("---\n{text}")).unwrap_err();
+        assert!(
+            error.starts_with("f.yaml:5:56: spec.ingress[0].destination.ports[0]: "),
+            "{error}"
+        );
     }
 
     #[test]

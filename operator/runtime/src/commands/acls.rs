@@ -11,18 +11,22 @@ use serde::Serialize;
 use wn_policy::output::{AclLine, DifferenceEntry, EndpointEntry, List, PortList, Report};
 use wn_policy::update::{self, PodUpdate, UpdateReport};
 
-use super::files::{self, Input};
+use super::files::{self, Source};
+use super::input::{Input, InputArguments};
 use super::{Format, print};
 
 pub const EXAMPLES: &str = "Examples:
   acls -f cluster.yaml
+  acls --cluster --pod shop/web
   kubectl get node,ns,sa,pod,svc,endpointslice,netpol -A -o yaml | acls -f - policies.yaml --pod shop/web
-  acls -f cluster.yaml --update edited-policy.yaml";
+  acls -f cluster.yaml --update edited-policy.yaml
+
+Exit codes: 0, or 3 if the input cannot be read or has no such pod.";
 
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    input: Input,
+    input: InputArguments,
     /// Only this pod.
     #[arg(long, value_name = "NAMESPACE/NAME")]
     pod: Option<String>,
@@ -32,6 +36,9 @@ pub struct Arguments {
     /// Manifests that are applied while the pods run: which of them keep their old ACLs?
     #[arg(long, value_name = "FILE")]
     update: Vec<PathBuf>,
+    /// For people or for machines.
+    #[arg(short, long, value_enum, default_value_t = Format::Text)]
+    output: Format,
 }
 
 /// Everything that `-o json` prints.
@@ -45,23 +52,25 @@ struct Output {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
-    let objects = arguments.input.objects()?;
+    let Input { objects, release, .. } = arguments.input.read()?;
     if !arguments.update.is_empty() {
-        let edit = files::objects(&arguments.update)?;
-        let mut pods = update::of(&objects, &edit, arguments.input.calico);
+        let edits = arguments.update.iter().map(|file| files::source(file));
+        let edits: Vec<Source> = edits.collect::<anyhow::Result<_>>()?;
+        let edit = files::objects(&edits)?;
+        let mut pods = update::of(&objects, &edit, release);
         pods.retain(|pod| arguments.is_chosen(&pod.pod, &pod.node));
         arguments.ensure_found(pods.is_empty())?;
-        match arguments.input.output {
+        match arguments.output {
             Format::Json => print::json(&UpdateReport::new(pods))?,
             Format::Text => print::text(&pods.iter().map(update_text).collect::<String>())?,
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut report = Report::new(&objects, arguments.input.calico);
+    let mut report = Report::new(&objects, release);
     report.endpoints.retain(|e| arguments.is_chosen(&e.pod, &e.node));
     arguments.ensure_found(report.endpoints.is_empty())?;
     let ignored = objects.ignored;
-    match arguments.input.output {
+    match arguments.output {
         Format::Json => print::json(&Output { report, ignored })?,
         Format::Text => print::text(&report_text(&report, &ignored))?,
     }

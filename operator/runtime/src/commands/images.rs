@@ -16,7 +16,9 @@ use super::{Format, files, print};
 
 pub const EXAMPLES: &str = "Examples:
   images --calico v3.32.1 --kubernetes v1.36.3
-  images --calico v3.32.1 --kubernetes v1.36.3 -f windowsnodeconfig.yaml -o json";
+  images --calico v3.32.1 --kubernetes v1.36.3 -f windowsnodeconfig.yaml -o json
+
+Exit codes: 0, or 3 if an argument or the file is wrong.";
 
 #[derive(Args)]
 pub struct Arguments {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use futures::{FutureExt, TryStreamExt};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Resource;
-use kube::api::{Api, DynamicObject, PartialObjectMeta};
+use kube::api::{Api, DynamicObject, ListParams, PartialObjectMeta};
 use kube_runtime::utils::StreamBackoff;
 use kube_runtime::watcher::{self, Event, watcher};
 use serde::de::DeserializeOwned;
@@ -22,7 +22,7 @@ use crate::apis;
 use crate::backoff::Backoff;
 use crate::metrics::{Metrics, Pulse};
 use crate::topics::descriptor;
-use crate::world::{Origin, World, parse_version};
+use crate::world::{Origin, TRIES, World, parse_version};
 
 /// Objects in one answer to a list: the whole answer is in memory at once, and what it takes at its peak is
 /// not released.
@@ -71,6 +71,40 @@ impl<K: Incoming> Feed<K> {
             tracing::error!(?topic, panicked, ?pause, "watch ended, starting it again");
             self.metrics.watch_restarted(self.pulse.topic());
             tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Lists once. What cannot be listed is unread afterwards.
+    pub async fn once(self) {
+        for _ in 0..TRIES {
+            let Err(error) = self.list().await.map_err(watcher::Error::InitialListFailed) else {
+                return;
+            };
+            if is_not_served(&error) {
+                return self.world.listed(self.topic, &BTreeSet::new());
+            }
+            self.world.failed(self.topic, self.unread(&error));
+        }
+    }
+
+    async fn list(&self) -> kube::Result<()> {
+        let selection = apis::selection(self.topic);
+        let mut page = ListParams {
+            label_selector: selection.label_selector,
+            field_selector: selection.field_selector,
+            ..ListParams::default().limit(PAGE)
+        };
+        let mut list = List::default();
+        loop {
+            let answer = self.api.list(&page).await?;
+            for object in answer.items {
+                handle(self.topic, Event::InitApply(object), &mut list, &self.world);
+            }
+            page.continue_token = answer.metadata.continue_.filter(|token| !token.is_empty());
+            if page.continue_token.is_none() {
+                handle::<K>(self.topic, Event::InitDone, &mut list, &self.world);
+                return Ok(());
+            }
         }
     }
 

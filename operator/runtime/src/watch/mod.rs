@@ -43,6 +43,8 @@ pub struct Watches {
     /// The etcd that is followed.
     etcd: Option<Etcd>,
     discovery: Retry,
+    /// Each topic is listed once instead of watched.
+    once: bool,
 }
 
 impl Watches {
@@ -54,6 +56,15 @@ impl Watches {
             reservations: Reservations::new(),
             etcd: None,
             discovery: Retry::default(),
+            once: false,
+        }
+    }
+
+    /// Lists each topic once instead of watching it.
+    pub fn once(world: Arc<World>, metrics: Arc<Metrics>) -> Self {
+        Self {
+            once: true,
+            ..Self::new(world, metrics)
         }
     }
 
@@ -230,7 +241,11 @@ impl Watches {
         let mut task = JoinSet::new();
         if let Some(api) = api(pulse.client(apis.client())) {
             let feed = Feed::new(topic, api, &self.world, &self.metrics, pulse);
-            task.spawn(feed.for_ever());
+            if self.once {
+                task.spawn(feed.once());
+            } else {
+                task.spawn(feed.for_ever());
+            }
         }
         self.running.insert(topic, task);
     }

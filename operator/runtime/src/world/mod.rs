@@ -25,7 +25,7 @@ use versions::Versions;
 pub use versions::Origin;
 
 /// Tries of a first list before the loop goes on without it: with the pauses of kube-runtime about five seconds.
-const TRIES: u32 = 3;
+pub const TRIES: u32 = 3;
 
 /// Everything observed, and the work that changes of it cause.
 pub struct World {

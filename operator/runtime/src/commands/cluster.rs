@@ -1,0 +1,155 @@
+//! Reads the objects that policies use from the cluster, with the rights of the user.
+
+use std::str::FromStr;
+
+use anyhow::Context as _;
+use kube::Client;
+use kube::api::DynamicObject;
+use serde_json::Value;
+use wn_api::calico::{DEFAULT, GROUP_V1, GROUP_V3};
+use wn_policy::input::Objects;
+use wn_policy::release::Release;
+
+use super::listing::{Kind, Listed, is_forbidden};
+
+/// What was read.
+#[derive(Default)]
+pub struct Cluster {
+    pub objects: Objects,
+    /// Calico's release, if the cluster says it.
+    pub release: Option<Release>,
+    /// Kinds that exist and that the user may not list, as `plural.group`.
+    pub forbidden: Vec<String>,
+}
+
+const KUBERNETES: &[Kind] = &[
+    Kind::new("", "v1", "Node", "nodes"),
+    Kind::new("", "v1", "Namespace", "namespaces"),
+    Kind::new("", "v1", "ServiceAccount", "serviceaccounts"),
+    Kind::new("", "v1", "Pod", "pods"),
+    Kind::new("", "v1", "Service", "services"),
+    Kind::new("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
+    Kind::new("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"),
+    Kind::new(
+        "policy.networking.k8s.io",
+        "v1alpha2",
+        "ClusterNetworkPolicy",
+        "clusternetworkpolicies",
+    ),
+];
+
+/// Kind and plural in both forms of Calico's API.
+const CALICO: &[(&str, &str)] = &[
+    ("Tier", "tiers"),
+    ("GlobalNetworkPolicy", "globalnetworkpolicies"),
+    ("NetworkPolicy", "networkpolicies"),
+    ("StagedGlobalNetworkPolicy", "stagedglobalnetworkpolicies"),
+    ("StagedNetworkPolicy", "stagednetworkpolicies"),
+    ("StagedKubernetesNetworkPolicy", "stagedkubernetesnetworkpolicies"),
+    ("GlobalNetworkSet", "globalnetworksets"),
+    ("NetworkSet", "networksets"),
+    ("HostEndpoint", "hostendpoints"),
+];
+
+/// Both forms of Calico's API. The first one that has ClusterInformation is in use: where `projectcalico.org/v3` is served
+/// beside a used `crd.projectcalico.org/v1`, it is the aggregated API server over the same objects.
+const FORMS: [(&str, &str); 2] = [(GROUP_V1, "v1"), (GROUP_V3, "v3")];
+
+/// Lists every kind. A kind that is not served has no objects.
+///
+/// # Errors
+/// The API server does not answer, or an object cannot be read.
+pub async fn read(client: &Client) -> anyhow::Result<Cluster> {
+    let mut cluster = Cluster::default();
+    for kind in KUBERNETES {
+        cluster.list(client, *kind).await?;
+    }
+    for (group, version) in FORMS {
+        let information = information(client, group, version).await?;
+        let Some(information) = information else { continue };
+        cluster.release = Release::from_str(&information).ok();
+        for (kind, plural) in CALICO {
+            cluster
+                .list(client, Kind::new(group, version, kind, plural))
+                .await?;
+        }
+        break;
+    }
+    Ok(cluster)
+}
+
+/// Version of Calico in ClusterInformation `default`; `None` if this form of the API is not served or not used.
+async fn information(
+    client: &Client,
+    group: &'static str,
+    version: &'static str,
+) -> anyhow::Result<Option<String>> {
+    let kind = Kind::new(group, version, "ClusterInformation", "clusterinformations");
+    let found = match kind.api(client, None).get_opt(DEFAULT).await {
+        // The rest of the API may be readable.
+        Err(error) if is_forbidden(&error) => return Ok(Some(String::new())),
+        found => found.context("ClusterInformation default")?,
+    };
+    let version = |object: DynamicObject| {
+        let text = object.data.pointer("/spec/calicoVersion").and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    Ok(found.map(version))
+}
+
+impl Cluster {
+    async fn list(&mut self, client: &Client, kind: Kind) -> anyhow::Result<()> {
+        let add = |object: Value| {
+            self.objects.add_value(object).map_err(anyhow::Error::msg)?;
+            Ok(true)
+        };
+        match kind.list(&kind.api(client, None), add).await? {
+            Listed::Complete | Listed::NotServed => {}
+            Listed::Forbidden => self.forbidden.push(kind.name()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{self, Call};
+    use serde_json::json;
+
+    fn list(items: &Value) -> (u16, Value) {
+        (
+            200,
+            json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}),
+        )
+    }
+
+    /// v3 is served beside v1, tiers are not served, and pods may not be listed.
+    fn answer(call: &Call) -> (u16, Value) {
+        let named = |name: &str| json!([{"metadata": {"name": name, "namespace": "n"}, "spec": {}}]);
+        match call.line.as_str() {
+            line if line.contains("/projectcalico.org/v3/") => (500, json!({})),
+            line if line.ends_with("/clusterinformations/default") => (
+                200,
+                json!({"metadata": {"name": "default"}, "spec": {"calicoVersion": "v3.30.2"}}),
+            ),
+            line if line.ends_with("/tiers") => (404, json!({})),
+            line if line.ends_with("/pods") => (403, json!({})),
+            line if line.ends_with("/networkpolicies") => list(&named("p")),
+            _ => list(&json!([])),
+        }
+    }
+
+    #[tokio::test]
+    async fn reads_what_it_may() {
+        let (client, calls) = fake::client(answer);
+        let cluster = read(&client).await.unwrap();
+        assert_eq!(cluster.forbidden, ["pods"]);
+        assert_eq!(cluster.release, Some(Release::V3_30));
+        assert!(cluster.objects.ignored.is_empty());
+        let all = calls.all();
+        let lists = |plural: &str| all.iter().filter(|call| call.line.ends_with(plural)).count();
+        assert_eq!(lists("/networkpolicies"), 2, "of Kubernetes and of Calico");
+        assert!(all.iter().all(|call| !call.is_write()));
+    }
+}
