@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wn_policy::findings::Code;
+use wn_workloads::findings::Code;
 
 const HEAD: &str = "# What Windows does with your policies
 
-<!-- Generated from operator/policy/src/findings/table.rs by `UPDATE_DOCS=1 cargo test -p windows-node-operator --test findings`. Do not edit. -->
+<!-- Generated from operator/workloads/src/findings/table.rs by `UPDATE_DOCS=1 cargo test -p windows-node-operator --test findings`. Do not edit. -->
 
 Felix on Windows nodes translates network policies into ACLs of HNS, which cannot express every policy. The command `lint -f FILE…`
 compares what the policies mean with what the ACLs do, and reports each difference with an example packet. `acls -f FILE…` shows the ACLs.

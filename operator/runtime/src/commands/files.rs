@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use wn_policy::input::{Manifest, Objects};
-use wn_policy::release::Release;
+use wn_workloads::input::{Manifest, Objects};
+use wn_workloads::release::Release;
 
 use super::Format;
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use wn_policy::findings::{self, Finding, Severity};
+use wn_workloads::findings::{self, Finding, Severity};
 
 use super::files::Input;
 use super::{Format, print};

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use common::{cases, folders, json, name, objects};
 use serde_json::{Value, json};
-use wn_policy::input::Objects;
-use wn_policy::output::{Report, RuleLine};
-use wn_policy::release::Release;
-use wn_policy::update;
+use wn_workloads::input::Objects;
+use wn_workloads::output::{Report, RuleLine};
+use wn_workloads::release::Release;
+use wn_workloads::update;
 
 #[test]
 fn every_case_is_reproduced() {

@@ -1,15 +1,15 @@
 //! Measures the time for 2,000 policies and 5,000 pods without any cache:
-//! `cargo run --release -p wn-policy --example speed`. The goal is 2 seconds.
+//! `cargo run --release -p wn-workloads --example speed`. The goal is 2 seconds.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
 use std::fmt::Write as _;
 use std::time::Instant;
 
-use wn_policy::findings;
-use wn_policy::input::{InputError, Manifest, Objects};
-use wn_policy::output::Report;
-use wn_policy::release::Release;
+use wn_workloads::findings;
+use wn_workloads::input::{InputError, Manifest, Objects};
+use wn_workloads::output::Report;
+use wn_workloads::release::Release;
 
 const NAMESPACES: usize = 100;
 const POLICIES: usize = 2_000;

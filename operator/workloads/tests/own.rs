@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "in tests, an error is a failure")]
 
 use rstest::rstest;
-use wn_policy::findings;
-use wn_policy::input::{Manifest, Objects};
-use wn_policy::output::Report;
-use wn_policy::release::Release;
+use wn_workloads::findings;
+use wn_workloads::input::{Manifest, Objects};
+use wn_workloads::output::Report;
+use wn_workloads::release::Release;
 
 const WORLD: &str = "
 apiVersion: v1
@@ -185,7 +185,7 @@ fn edits_of_rules(#[case] rule: &str, #[case] release: Release, #[case] stale: b
         text: &text,
     }])
     .unwrap();
-    let pods = wn_policy::update::of(&before, &edit, release);
+    let pods = wn_workloads::update::of(&before, &edit, release);
     assert_eq!(pods.len(), 1);
     assert_eq!(pods[0].stale, stale);
 }

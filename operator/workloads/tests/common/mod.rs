@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use serde_json::Value;
-use wn_policy::input::{Manifest, Objects};
+use wn_workloads::input::{Manifest, Objects};
 
 /// If this variable is set, a test that cannot run must fail.
 const TEST_ALL: &str = "WINDOWS_NODE_TEST_ALL";

@@ -5,10 +5,10 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use wn_policy::findings::{self, Code};
-use wn_policy::input::{Manifest, Objects};
-use wn_policy::output::Report;
-use wn_policy::release::Release;
+use wn_workloads::findings::{self, Code};
+use wn_workloads::input::{Manifest, Objects};
+use wn_workloads::output::Report;
+use wn_workloads::release::Release;
 
 const NETS: [&str; 5] = [
     "10.1.0.0/16",
