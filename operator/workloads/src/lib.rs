@@ -1,7 +1,9 @@
-//! Evaluates network policies: their meaning, the ACLs that Felix makes of them on Windows, and the
-//! differences. Pure: no I/O, no clock, no client.
+//! What Windows does differently with the workloads of a cluster. Pure: no I/O, no clock, no client.
 //!
-//! Data flow: `input` → `convert` (with `validate`) → `model` → `cluster` → `meaning` and `felix` →
+//! Evaluates network policies: their meaning, the ACLs that Felix makes of them on Windows, and the differences.
+//! `windows` and `version` have facts of builds and of kube-proxy. All findings have one form (`findings`).
+//!
+//! Data flow of policies: `input` → `convert` (with `validate`) → `model` → `cluster` → `meaning` and `felix` →
 //! `difference` → `evaluate` → `output` and `findings`. `update` compares two clusters: before and after an
 //! edit.
 
@@ -26,3 +28,5 @@ pub mod selector;
 mod sets;
 pub mod update;
 mod validate;
+pub mod version;
+pub mod windows;

@@ -1,34 +1,39 @@
-//! Windows builds: what is known of each, as data.
+//! Builds of Windows: what is known of each, as data.
 
 use std::ops::RangeInclusive;
 
 /// A build of Windows.
 pub struct Build {
+    /// The third number of a version such as `10.0.20348.3207`.
     pub number: u32,
+    /// Name of the product.
     pub name: &'static str,
+    /// Whether Calico's network runs on it.
     pub fit: Fit,
     /// Calico's documentation lists it.
     pub calico: bool,
-    /// Minors of Kubernetes whose documentation lists it, of those we run on; none where it never does.
+    /// Minors of Kubernetes whose documentation lists it; an empty range if none does.
     pub kubernetes: RangeInclusive<u32>,
 }
 
+/// Whether Calico's network runs on a build.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fit {
+    /// It runs.
     Good,
-    /// Works, and nobody fixes it any more.
+    /// It runs, and Microsoft publishes no updates any more.
     EndOfLife,
     /// Lacks what Calico needs.
     Unfit,
 }
 
-/// Every Kubernetes from a minor on.
+/// Every minor of Kubernetes from `minor` on.
 const fn since(minor: u32) -> RangeInclusive<u32> {
     minor..=u32::MAX
 }
 
 /// No Kubernetes.
-#[allow(clippy::reversed_empty_ranges, reason = "an empty range is what is meant")]
+#[allow(clippy::reversed_empty_ranges, reason = "the range is empty on purpose")]
 const NEVER: RangeInclusive<u32> = 1..=0;
 
 /// Numbers: `microsoft/hcsshim` `osversion/windowsbuilds.go`. Calico: tigera/docs
@@ -117,27 +122,34 @@ pub const BUILDS: &[Build] = &[
 
 /// A patch level from which on something works.
 pub struct Floor {
+    /// Number of the build.
     pub build: u32,
+    /// Update build revision: the fourth number of the version.
     pub ubr: u32,
+    /// The update that brought this patch level.
     pub kb: &'static str,
+    /// Month of the update.
     pub date: &'static str,
+    /// What needs it.
     pub need: Need,
+    /// What does not work before.
     pub why: &'static str,
 }
 
+/// What needs a patch level.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Need {
-    /// Calico at all.
+    /// Every network of Calico.
     Calico,
     /// Overlay networks.
     Overlay,
     /// Direct server return.
     Dsr,
-    /// Nothing works worse than it did, but a defect is fixed.
+    /// Nothing needs it; it fixes a defect.
     Comfort,
 }
 
-/// In order of weight within a build; sources in `docs/reasons.md`.
+/// The most important one of a build first; sources are in `docs/reasons.md`.
 pub const FLOORS: &[Floor] = &[
     Floor {
         build: 17763,
@@ -205,15 +217,21 @@ pub const FLOORS: &[Floor] = &[
     },
 ];
 
-/// Patch levels with a defect: from `first` to below `fixed`.
+/// Patch levels of a build with a defect.
 pub struct Defect {
+    /// Number of the build.
     pub build: u32,
+    /// First update build revision that has it.
     pub first: u32,
+    /// First update build revision that does not have it any more.
     pub fixed: u32,
+    /// The update that fixes it.
     pub fixed_by: &'static str,
+    /// The defect.
     pub why: &'static str,
 }
 
+/// Known defects of patch levels.
 pub const DEFECTS: &[Defect] = &[
     Defect {
         build: 20348,

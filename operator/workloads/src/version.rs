@@ -5,16 +5,20 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// A version; ordered by its three numbers only, because suffixes name builds, not ages.
+/// A version, ordered by its numbers first.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Version {
+    /// The first number.
     pub major: u32,
+    /// The second number.
     pub minor: u32,
+    /// The third number.
     pub patch: u32,
     /// What follows the numbers, with its `-` or `+`.
     pub suffix: String,
 }
 
+/// The text is not a version.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0:?} is not a version like v1.33.4")]
 pub struct NotAVersion(pub String);
@@ -25,6 +29,7 @@ impl Version {
         (self.major, self.minor, self.patch)
     }
 
+    /// A version without a suffix.
     pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self {
             major,
@@ -39,7 +44,7 @@ impl Version {
 /// beside it (kubernetes.io: Version skew policy).
 const SKEW: u32 = 3;
 
-/// How a kubelet or kube-proxy is out of the range that the API server takes.
+/// How the version of a kubelet or kube-proxy is outside the range that the API server supports; `None` if it is inside.
 pub fn skew(version: &Version, server: &Version) -> Option<&'static str> {
     if version.minor > server.minor {
         Some("newer than")
@@ -50,7 +55,7 @@ pub fn skew(version: &Version, server: &Version) -> Option<&'static str> {
     }
 }
 
-/// Is kube-proxy too far from the kubelet beside it?
+/// Whether the version of kube-proxy is too far from that of the kubelet on its node.
 pub fn apart(proxy: &Version, kubelet: &Version) -> bool {
     proxy.minor.abs_diff(kubelet.minor) > SKEW
 }
