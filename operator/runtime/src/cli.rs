@@ -24,7 +24,7 @@ enum Command {
     /// Show what Windows enforces of network policies, ACL by ACL, and where that is not what they mean.
     #[command(after_help = acls::EXAMPLES)]
     Acls(acls::Arguments),
-    /// Find what Windows does otherwise than network policies mean; the exit code is 1 for warnings, 2 for errors.
+    /// Find what Windows does differently with network policies, Services and pods; the exit code is 1 for warnings, 2 for errors.
     #[command(after_help = lint::EXAMPLES)]
     Lint(lint::Arguments),
     /// Print the images that Windows nodes pull, for the registry of an air-gapped cluster.

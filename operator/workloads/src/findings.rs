@@ -1,5 +1,5 @@
-//! Findings: where Windows differs from what policies mean, per policy with a packet that shows it, and what
-//! else users should know about policies on Windows.
+//! Findings, their codes and severities. The findings of policies: where Windows differs from what policies mean, per
+//! policy with a packet that shows it, and what else users should know about policies on Windows.
 
 mod cause;
 mod shapes;
@@ -24,15 +24,15 @@ use cause::Cause;
 /// Severity of a finding, by its effect.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 pub enum Severity {
-    /// Useful to know; no traffic is affected.
+    /// Useful to know; nothing is affected.
     Info,
-    /// Traffic that should be allowed is denied, or may become denied.
+    /// Traffic that should be allowed is denied, or may become denied. Something works partly, or is a risk.
     Warning,
-    /// Traffic that should be denied is allowed, or a pod has no traffic in a direction.
+    /// Traffic that should be denied is allowed, or a pod has no traffic in a direction. Something does not work.
     Error,
 }
 
-/// A finding about a policy or another object on Windows.
+/// A finding about a policy, a Service, a pod or another object on Windows.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     /// Kind of the finding.
@@ -58,7 +58,7 @@ pub struct Finding {
     pub pods: Vec<String>,
 }
 
-/// All findings about the cluster of `objects`, sorted by severity, highest first.
+/// All findings about the policies of `objects`, sorted.
 pub fn all(objects: &Objects, release: Release) -> Vec<Finding> {
     let evaluation = Evaluation::new(objects, release, Refused::LeftOut);
     let mut findings = of_differences(&evaluation);
@@ -67,11 +67,16 @@ pub fn all(objects: &Objects, release: Release) -> Vec<Finding> {
         let stored = Evaluation::new(objects, release, Refused::Stored);
         findings.extend(shapes::of_refused(&stored));
     }
+    sort(&mut findings);
+    findings
+}
+
+/// Sorts findings by severity, highest first, and then by code, object and field.
+pub fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let key = |f: &Finding| (f.code, f.object.clone(), f.field.clone());
         b.severity.cmp(&a.severity).then_with(|| key(a).cmp(&key(b)))
     });
-    findings
 }
 
 /// Packets with a different result because of one cause.

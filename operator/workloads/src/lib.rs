@@ -1,7 +1,7 @@
 //! What Windows does differently with the workloads of a cluster. Pure: no I/O, no clock, no client.
 //!
 //! Evaluates network policies: their meaning, the ACLs that Felix makes of them on Windows, and the differences.
-//! `windows` and `version` have facts of builds and of kube-proxy. All findings have one form (`findings`).
+//! Checks Services and pods against the limits of Windows (`limits`). All findings have one form (`findings`).
 //!
 //! Data flow of policies: `input` → `convert` (with `validate`) → `model` → `cluster` → `meaning` and `felix` →
 //! `difference` → `evaluate` → `output` and `findings`. `update` compares two clusters: before and after an
@@ -17,6 +17,7 @@ mod felix;
 pub mod findings;
 mod index;
 pub mod input;
+pub mod limits;
 mod meaning;
 mod model;
 mod net;

@@ -8,7 +8,7 @@ use ipnet::Ipv4Net;
 use crate::convert::Item;
 use crate::index::Index;
 use crate::input::Objects;
-use crate::input::kubernetes::EndpointSlice;
+use crate::input::service::EndpointSlice;
 use crate::model::{Direction, Name, Policy, Side};
 use crate::net::{self, Spans};
 use crate::selector::Selector;

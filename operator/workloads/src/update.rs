@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::cluster::{Class, Cluster, Endpoint, Refused};
 use crate::evaluate::Evaluation;
-use crate::input::kubernetes::Pod as PodObject;
+use crate::input::pod::Pod as PodObject;
 use crate::input::{Key, Objects};
 use crate::model::{Direction, Policy, PolicyId};
 use crate::output::{AclLine, acl_lines};

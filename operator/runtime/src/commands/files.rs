@@ -17,7 +17,7 @@ const LARGEST: u64 = 256 << 20;
 /// Arguments of every command about policies.
 #[derive(Args)]
 pub struct Input {
-    /// Manifests with nodes, namespaces, pods, services and policies; `-` is standard input.
+    /// Manifests with nodes, namespaces, pods, workloads, Services and policies; `-` is standard input.
     #[arg(short, long = "filename", value_name = "FILE", required = true, num_args = 1..)]
     files: Vec<PathBuf>,
     /// Release of Calico.

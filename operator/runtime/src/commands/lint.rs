@@ -1,4 +1,4 @@
-//! The command `lint`: findings about policies in files.
+//! The command `lint`: findings about policies, Services and pods in files.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -6,6 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use wn_workloads::findings::{self, Finding, Severity};
+use wn_workloads::limits::{self, Known};
+use wn_workloads::version::Version;
+use wn_workloads::windows::WindowsBuild;
 
 use super::files::Input;
 use super::{Format, print};
@@ -13,12 +16,19 @@ use super::{Format, print};
 pub const EXAMPLES: &str = "Examples:
   lint -f cluster.yaml policies.yaml
   helm template my-chart | lint -f cluster.yaml -
-  kubectl get node,ns,sa,pod,svc,endpointslice,netpol -A -o yaml | lint -f - -o json";
+  lint -f deployment.yaml --node-build 10.0.20348.2227 --kube-proxy v1.33.1
+  kubectl get node,ns,sa,pod,svc,endpointslice,netpol,deploy,sts,ds,job,cj,rs,pdb,runtimeclass -A -o yaml | lint -f - -o json";
 
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
+    /// Build of Windows nodes that are not in the files; may be repeated.
+    #[arg(long, value_name = "BUILD")]
+    node_build: Vec<WindowsBuild>,
+    /// Version of kube-proxy on Windows nodes, if the files do not have its DaemonSet.
+    #[arg(long, value_name = "VERSION")]
+    kube_proxy: Option<Version>,
 }
 
 /// Everything that `-o json` prints.
@@ -32,7 +42,13 @@ const PODS: usize = 5;
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let objects = arguments.input.objects()?;
-    let findings = findings::all(&objects, arguments.input.calico);
+    let known = Known {
+        builds: arguments.node_build.clone(),
+        kube_proxy: arguments.kube_proxy.clone(),
+    };
+    let mut findings = findings::all(&objects, arguments.input.calico);
+    findings.extend(limits::findings(&objects, &known));
+    findings::sort(&mut findings);
     let code = match findings.iter().map(|finding| finding.severity).max() {
         None | Some(Severity::Info) => 0,
         Some(Severity::Warning) => 1,

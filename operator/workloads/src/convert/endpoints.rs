@@ -8,7 +8,8 @@ use std::sync::Arc;
 use ipnet::{IpNet, Ipv4Net};
 
 use super::selectors::{NAME, NAMESPACE, OF_NAMESPACE, OF_SERVICE_ACCOUNT, ORCHESTRATOR, SERVICE_ACCOUNT};
-use crate::input::kubernetes::{Container, Node, Pod as Object, Texts};
+use crate::input::kubernetes::{Node, Texts};
+use crate::input::pod::{Container, Pod as Object};
 use crate::input::{Key, Objects};
 use crate::model::Name;
 use crate::net;

@@ -1,5 +1,9 @@
 //! The table of all codes, from which docs/findings.md is generated.
 
+mod pods;
+mod policies;
+mod services;
+
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -43,12 +47,74 @@ pub enum Code {
     UnknownToRelease,
     /// A difference without a code of its own.
     Unexplained,
+    /// A Service with `sessionAffinity: ClientIP`, and a build without it.
+    SessionAffinityIgnored,
+    /// A Service with a timeout of the affinity that is not the default.
+    SessionAffinityTimeout,
+    /// A Service with `externalTrafficPolicy: Local`, and a build without direct server return.
+    ExternalTrafficLocal,
+    /// A Service with the annotation `preserve-destination`, and a build that cannot do it.
+    PreserveDestination,
+    /// A Service with more endpoints than HNS supports.
+    TooManyBackends,
+    /// A Service with an IPv6 address.
+    ServiceIpv6,
+    /// A Service with a named target port that differs between pods.
+    NamedTargetPort,
+    /// A Service with `internalTrafficPolicy: Local`, and a kube-proxy with the defect.
+    InternalTrafficLocal,
+    /// A Service that asks for endpoints of the client's zone.
+    TopologyIgnored,
+    /// A Service of which every endpoint terminates.
+    TerminatingEndpoints,
+    /// A Service with node ports and pods on Windows nodes.
+    NodePortFromNode,
+    /// A Service whose address BGP advertises, with pods on Windows nodes only.
+    NotAdvertised,
+    /// A Service with a port of protocol SCTP.
+    SctpService,
+    /// A Service with `loadBalancerSourceRanges` and pods on Windows nodes.
+    SourceRangesIgnored,
+    /// `hostNetwork` without HostProcess containers.
+    HostNetworkIgnored,
+    /// `dnsPolicy: ClusterFirstWithHostNet`.
+    HostDnsPolicy,
+    /// More search domains than one.
+    SearchDomains,
+    /// A name such as `db.data` in the environment or the arguments.
+    PartialName,
+    /// An image that the nodes of the pod cannot run.
+    ImageBuild,
+    /// A build that no node has.
+    NoNodeOfBuild,
+    /// A pod without a selector of the operating system, and Windows nodes without a taint.
+    NoOsSelector,
+    /// A Windows pod without `os.name`.
+    OsNameMissing,
+    /// `hostPort`.
+    HostPortIgnored,
+    /// A command with a path or a shell of Linux.
+    LinuxCommand,
+    /// A probe or a hook that pings.
+    IcmpProbe,
+    /// A budget that allows no eviction of pods on Windows nodes.
+    NeverDrains,
+    /// More pods on a Windows node than its block holds.
+    TooManyPods,
+    /// Fields of `securityContext` that Windows does not have.
+    LinuxSecurityContext,
+    /// HostProcess containers in other namespaces.
+    HostProcess,
+    /// HostProcess containers beside others, or without `hostNetwork`.
+    HostProcessRefused,
+    /// Volumes and resources that Windows does not have.
+    LinuxStorage,
 }
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// `WN2` and three digits.
+    /// `WN` and four digits, of which the first is 2 for policies, 3 for Services, 4 for pods.
     pub code: &'static str,
     /// The finding in a few words.
     pub title: &'static str,
@@ -56,7 +122,7 @@ pub struct Entry {
     pub what: &'static str,
     /// Severities, with the effect that each depends on.
     pub severity: &'static str,
-    /// Releases of Calico that do it.
+    /// Releases that do it: of Calico for policies, of Windows or of kube-proxy for Services and pods.
     pub releases: &'static str,
     /// What to do.
     pub fix: &'static str,
@@ -64,14 +130,9 @@ pub struct Entry {
     pub source: &'static str,
 }
 
-const BY_EFFECT: &str = "Error if traffic that should be denied is allowed, or if a pod has no traffic in a direction; Warning if traffic that should be allowed is denied; not reported without an effect";
-const POLICY_SETS: &str = "projectcalico/calico felix/dataplane/windows/policysets/policysets.go";
-const FLATTENER: &str = "projectcalico/calico felix/dataplane/windows/flattener.go";
-const ENDPOINTS: &str = "projectcalico/calico felix/dataplane/windows/endpoint_mgr.go";
-
 impl Code {
     /// Every code.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 49] = [
         Self::NegativeMatch,
         Self::NamedPort,
         Self::IcmpType,
@@ -90,173 +151,91 @@ impl Code {
         Self::Refused,
         Self::UnknownToRelease,
         Self::Unexplained,
+        Self::SessionAffinityIgnored,
+        Self::SessionAffinityTimeout,
+        Self::ExternalTrafficLocal,
+        Self::PreserveDestination,
+        Self::TooManyBackends,
+        Self::ServiceIpv6,
+        Self::NamedTargetPort,
+        Self::InternalTrafficLocal,
+        Self::TopologyIgnored,
+        Self::TerminatingEndpoints,
+        Self::NodePortFromNode,
+        Self::NotAdvertised,
+        Self::SctpService,
+        Self::SourceRangesIgnored,
+        Self::HostNetworkIgnored,
+        Self::HostDnsPolicy,
+        Self::SearchDomains,
+        Self::PartialName,
+        Self::ImageBuild,
+        Self::NoNodeOfBuild,
+        Self::NoOsSelector,
+        Self::OsNameMissing,
+        Self::HostPortIgnored,
+        Self::LinuxCommand,
+        Self::IcmpProbe,
+        Self::NeverDrains,
+        Self::TooManyPods,
+        Self::LinuxSecurityContext,
+        Self::HostProcess,
+        Self::HostProcessRefused,
+        Self::LinuxStorage,
     ];
 
     /// The row of the table.
     pub const fn entry(self) -> Entry {
         match self {
-            Self::NegativeMatch => Entry {
-                code: "WN2001",
-                title: "A rule with a negative match is skipped",
-                what: "Felix skips the whole rule: `ipBlock.except`, `notNets`, `notPorts`, `notProtocol`, `notICMP`, and `notSelector` alone in a GlobalNetworkPolicy. Traffic that it allows is then denied, unless another rule allows it; traffic that it denies is decided by the rules after it.",
-                severity: BY_EFFECT,
-                releases: "all",
-                fix: "write what is meant without negation: list the networks and ports around the exception, put a Deny of the exception in front of an Allow, or use a selector such as `!has(label)`",
-                source: POLICY_SETS,
-            },
-            Self::NamedPort => Entry {
-                code: "WN2002",
-                title: "A rule with a named port is skipped",
-                what: "Felix skips the whole rule, including the port numbers in the same list. In a Kubernetes policy, Felix skips the part of the rule for the protocol of the named port.",
-                severity: BY_EFFECT,
-                releases: "all",
-                fix: "write the number of the port",
-                source: POLICY_SETS,
-            },
-            Self::IcmpType => Entry {
-                code: "WN2003",
-                title: "A rule with an ICMP type is skipped",
-                what: "Felix skips the whole rule: HNS has no match for types and codes of ICMP.",
-                severity: BY_EFFECT,
-                releases: "all",
-                fix: "write the protocol without `icmp`, which matches all of ICMP",
-                source: POLICY_SETS,
-            },
-            Self::HttpIgnored => Entry {
-                code: "WN2004",
-                title: "A match of HTTP requests is ignored",
-                what: "Felix ignores `http` in the rule: it allows every packet that the other matches of the rule match.",
-                severity: BY_EFFECT,
-                releases: "all",
-                fix: "keep such policies off Windows pods with their selector, and check requests in a proxy",
-                source: POLICY_SETS,
-            },
-            Self::ServiceAlone => Entry {
-                code: "WN2005",
-                title: "A rule with a service ignores its other matches",
-                what: "Felix makes ACLs only of the endpoints and ports of `destination.services`, and ignores protocol, source and other matches of the rule.",
-                severity: BY_EFFECT,
-                releases: "all",
-                fix: "take the other matches out of the rule, and select the pods with the policy's own selector",
-                source: POLICY_SETS,
-            },
-            Self::PassInLastTier => Entry {
-                code: "WN2006",
-                title: "Pass in the last tier blocks",
-                what: "No tier follows, and Felix turns the Pass into a Block. On Linux the packet continues to the profiles of its pod, which allow it.",
-                severity: BY_EFFECT,
-                releases: "v3.29 and later",
-                fix: "write Allow for what may pass",
-                source: FLATTENER,
-            },
-            Self::PassUnsupported => Entry {
-                code: "WN2007",
-                title: "Pass is skipped",
-                what: "Felix skips the rule, and the next rule decides.",
-                severity: BY_EFFECT,
-                releases: "v3.28 and earlier",
-                fix: "write Allow for what may pass",
-                source: POLICY_SETS,
-            },
-            Self::PassOpensPorts => Entry {
-                code: "WN2008",
-                title: "Pass with ports makes a rule of the next tier match all ports",
-                what: "Felix combines a Pass with each rule of the next tier. If both have ports but none in common, the combined rule has no ports and matches all of them: an Allow opens every port, a Deny closes every port.",
-                severity: BY_EFFECT,
-                releases: "v3.29 and later",
-                fix: "take the ports out of the Pass, or give the rule of the next tier at least one of the Pass's ports that is not the highest of either",
-                source: FLATTENER,
-            },
-            Self::FelixPanics => Entry {
-                code: "WN2009",
-                title: "Felix panics on a Pass with ports",
-                what: "Felix panics if a Pass and a rule of the next tier have lists of ports that end with the same port, 18 or higher. No pod of the node then has its policies, and Felix panics again after each restart.",
-                severity: "Error",
-                releases: "v3.29 and later",
-                fix: "take the ports out of the Pass, or make one of the lists end with another port",
-                source: FLATTENER,
-            },
-            Self::Staged => Entry {
-                code: "WN2010",
-                title: "A staged policy disables the policies after it",
-                what: "Felix looks for the rules of the staged policy, finds none, and ignores every later policy of its tier. If the staged policy is alone in its tier, the pod has no traffic. On Linux staged policies have no effect.",
-                severity: BY_EFFECT,
-                releases: "v3.30 and later",
-                fix: "keep staged policies off Windows pods with their selector, or delete them",
-                source: ENDPOINTS,
-            },
-            Self::RuleEdits => Entry {
-                code: "WN2011",
-                title: "Edits of rules do not reach running pods",
-                what: "Felix searches the pods of an edited policy by a name without the kind and finds none: running pods keep the old ports, networks and actions until something else updates them or Felix restarts.",
-                severity: "Error",
-                releases: "v3.32.0 and later",
-                fix: "after an edit change the policy's `order` too, which does reach pods, or restart the calico-node-windows pods",
-                source: ENDPOINTS,
-            },
-            Self::LaterTierMembers => Entry {
-                code: "WN2012",
-                title: "New members of selectors of a later tier do not reach running pods",
-                what: "Felix checks only the first tier of a pod: if a pod starts or stops matching a selector in a policy of a later tier, the ACLs of running pods do not change until something else updates them or Felix restarts.",
-                severity: "Error",
-                releases: "v3.29 and later",
-                fix: "put rules with selectors into the pods' first tier, or restart the calico-node-windows pods when members change",
-                source: ENDPOINTS,
-            },
-            Self::ManyAddresses => Entry {
-                code: "WN2013",
-                title: "A rule has very long ACLs",
-                what: "Felix sends every address and port of the rule to HNS, at most 4,000 in one ACL, for each pod that the policy selects, and again after each change of a member.",
-                severity: "Warning from 10,000 combinations of addresses and ports on; Info if an ACL is split into chunks",
-                releases: "all",
-                fix: "select the pods with the policy's own selector instead of the rule's, and write networks instead of selectors of many pods",
-                source: POLICY_SETS,
-            },
-            Self::HostEndpoint => Entry {
-                code: "WN2014",
-                title: "There are no host endpoints on Windows nodes",
-                what: "Felix on Windows enforces policies at pods only; the HostEndpoint has no effect.",
-                severity: "Warning",
-                releases: "all",
-                fix: "use the node's Windows firewall",
-                source: "tigera/docs windows-calico/limitations.mdx",
-            },
-            Self::NotForPods => Entry {
-                code: "WN2015",
-                title: "doNotTrack and preDNAT are for host endpoints",
-                what: "The policy selects pods of Windows nodes, but Felix applies it neither to them nor to anything else on a Windows node.",
-                severity: "Info",
-                releases: "all",
-                fix: "write a policy without doNotTrack and preDNAT for the pods",
-                source: "tigera/docs windows-calico/limitations.mdx",
-            },
-            Self::Refused => Entry {
-                code: "WN2016",
-                title: "Calico's validation refuses the object",
-                what: "Calico's API server and calicoctl refuse it. Its CRD may store it nevertheless; Felix then uses a part of it, or treats it as missing and does not apply it to its pods.",
-                severity: "Error if Felix treats the policy as missing, or if the stored object allows traffic that should be denied; Warning otherwise",
-                releases: "all",
-                fix: "correct the field that is named",
-                source: "projectcalico/calico libcalico-go/lib/validator",
-            },
-            Self::UnknownToRelease => Entry {
-                code: "WN2017",
-                title: "This release of Calico does not know the object",
-                what: "The object is not evaluated: tiers exist since v3.29, staged policies since v3.30, ClusterNetworkPolicy since v3.32.",
-                severity: "Warning",
-                releases: "v3.31 and earlier",
-                fix: "use a release that knows it, or write it as another kind of policy",
-                source: "projectcalico/calico release notes",
-            },
-            Self::Unexplained => Entry {
-                code: "WN2018",
-                title: "Windows differs from what the policies mean",
-                what: "The ACLs and the meaning of the policies differ for a reason that has no code of its own.",
-                severity: BY_EFFECT,
-                releases: "all",
-                fix: "compare with the ACLs that the command `acls` shows, and report it",
-                source: ENDPOINTS,
-            },
+            Self::NegativeMatch => policies::NEGATIVE_MATCH,
+            Self::NamedPort => policies::NAMED_PORT,
+            Self::IcmpType => policies::ICMP_TYPE,
+            Self::HttpIgnored => policies::HTTP_IGNORED,
+            Self::ServiceAlone => policies::SERVICE_ALONE,
+            Self::PassInLastTier => policies::PASS_IN_LAST_TIER,
+            Self::PassUnsupported => policies::PASS_UNSUPPORTED,
+            Self::PassOpensPorts => policies::PASS_OPENS_PORTS,
+            Self::FelixPanics => policies::FELIX_PANICS,
+            Self::Staged => policies::STAGED,
+            Self::RuleEdits => policies::RULE_EDITS,
+            Self::LaterTierMembers => policies::LATER_TIER_MEMBERS,
+            Self::ManyAddresses => policies::MANY_ADDRESSES,
+            Self::HostEndpoint => policies::HOST_ENDPOINT,
+            Self::NotForPods => policies::NOT_FOR_PODS,
+            Self::Refused => policies::REFUSED,
+            Self::UnknownToRelease => policies::UNKNOWN_TO_RELEASE,
+            Self::Unexplained => policies::UNEXPLAINED,
+            Self::SessionAffinityIgnored => services::SESSION_AFFINITY_IGNORED,
+            Self::SessionAffinityTimeout => services::SESSION_AFFINITY_TIMEOUT,
+            Self::ExternalTrafficLocal => services::EXTERNAL_TRAFFIC_LOCAL,
+            Self::PreserveDestination => services::PRESERVE_DESTINATION,
+            Self::TooManyBackends => services::TOO_MANY_BACKENDS,
+            Self::ServiceIpv6 => services::SERVICE_IPV6,
+            Self::NamedTargetPort => services::NAMED_TARGET_PORT,
+            Self::InternalTrafficLocal => services::INTERNAL_TRAFFIC_LOCAL,
+            Self::TopologyIgnored => services::TOPOLOGY_IGNORED,
+            Self::TerminatingEndpoints => services::TERMINATING_ENDPOINTS,
+            Self::NodePortFromNode => services::NODE_PORT_FROM_NODE,
+            Self::NotAdvertised => services::NOT_ADVERTISED,
+            Self::SctpService => services::SCTP_SERVICE,
+            Self::SourceRangesIgnored => services::SOURCE_RANGES_IGNORED,
+            Self::HostNetworkIgnored => pods::HOST_NETWORK_IGNORED,
+            Self::HostDnsPolicy => pods::HOST_DNS_POLICY,
+            Self::SearchDomains => pods::SEARCH_DOMAINS,
+            Self::PartialName => pods::PARTIAL_NAME,
+            Self::ImageBuild => pods::IMAGE_BUILD,
+            Self::NoNodeOfBuild => pods::NO_NODE_OF_BUILD,
+            Self::NoOsSelector => pods::NO_OS_SELECTOR,
+            Self::OsNameMissing => pods::OS_NAME_MISSING,
+            Self::HostPortIgnored => pods::HOST_PORT_IGNORED,
+            Self::LinuxCommand => pods::LINUX_COMMAND,
+            Self::IcmpProbe => pods::ICMP_PROBE,
+            Self::NeverDrains => pods::NEVER_DRAINS,
+            Self::TooManyPods => pods::TOO_MANY_PODS,
+            Self::LinuxSecurityContext => pods::LINUX_SECURITY_CONTEXT,
+            Self::HostProcess => pods::HOST_PROCESS,
+            Self::HostProcessRefused => pods::HOST_PROCESS_REFUSED,
+            Self::LinuxStorage => pods::LINUX_STORAGE,
         }
     }
 }

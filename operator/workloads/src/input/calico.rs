@@ -195,3 +195,46 @@ pub struct HostEndpointSpec {
     #[serde(rename = "expectedIPs")]
     pub expected_ips: Vec<String>,
 }
+
+/// An `IPPool`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct IpPool {
+    pub spec: IpPoolSpec,
+}
+
+/// Spec of a pool.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct IpPoolSpec {
+    pub cidr: String,
+    pub block_size: Option<u8>,
+    pub node_selector: String,
+    pub disabled: bool,
+}
+
+/// A `BGPConfiguration`.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct BgpConfiguration {
+    pub spec: BgpConfigurationSpec,
+}
+
+/// Spec of the BGP configuration.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct BgpConfigurationSpec {
+    #[serde(rename = "serviceClusterIPs")]
+    pub service_cluster_ips: Vec<Block>,
+    #[serde(rename = "serviceExternalIPs")]
+    pub service_external_ips: Vec<Block>,
+    #[serde(rename = "serviceLoadBalancerIPs")]
+    pub service_load_balancer_ips: Vec<Block>,
+}
+
+/// A block of addresses that is advertised.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct Block {
+    pub cidr: String,
+}

@@ -19,6 +19,23 @@ pub struct Metadata {
     pub labels: Texts,
     pub annotations: Texts,
     pub deletion_timestamp: Option<String>,
+    pub owner_references: Vec<OwnerReference>,
+}
+
+/// An owner of an object.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct OwnerReference {
+    pub kind: String,
+    pub name: String,
+    pub controller: bool,
+}
+
+impl Metadata {
+    /// The owner that manages the object.
+    pub fn controller(&self) -> Option<&OwnerReference> {
+        self.owner_references.iter().find(|owner| owner.controller)
+    }
 }
 
 /// A `Node`.
@@ -26,14 +43,39 @@ pub struct Metadata {
 #[serde(default)]
 pub struct Node {
     pub metadata: Metadata,
+    pub spec: NodeSpec,
     pub status: NodeStatus,
+}
+
+/// Spec of a node.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct NodeSpec {
+    pub taints: Vec<Taint>,
+}
+
+/// A taint of a node.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct Taint {
+    pub key: String,
+    pub value: String,
+    pub effect: String,
 }
 
 /// Status of a node.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct NodeStatus {
     pub addresses: Vec<NodeAddress>,
+    pub node_info: NodeInfo,
+}
+
+/// Versions of a node.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct NodeInfo {
+    pub kernel_version: String,
 }
 
 /// An address of a node.
@@ -58,97 +100,24 @@ pub struct ServiceAccount {
     pub metadata: Metadata,
 }
 
-/// A `Service`.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct Service {
-    pub metadata: Metadata,
-}
-
-/// A `Pod`.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct Pod {
-    pub metadata: Metadata,
-    pub spec: PodSpec,
-    pub status: PodStatus,
-}
-
-/// Spec of a pod.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default, rename_all = "camelCase")]
-pub struct PodSpec {
-    pub node_name: String,
-    pub host_network: bool,
-    pub service_account_name: String,
-    pub containers: Vec<Container>,
-    pub init_containers: Vec<Container>,
-}
-
-/// A container of a pod.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct Container {
-    pub ports: Vec<ContainerPort>,
-}
-
-/// A port of a container.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default, rename_all = "camelCase")]
-pub struct ContainerPort {
-    pub name: String,
-    pub container_port: u16,
-    pub protocol: Option<String>,
-}
-
-/// Status of a pod.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct PodStatus {
-    pub phase: String,
-    #[serde(rename = "podIP")]
-    pub pod_ip: String,
-    #[serde(rename = "podIPs")]
-    pub pod_ips: Vec<PodIp>,
-}
-
-/// An address of a pod.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct PodIp {
-    pub ip: String,
-}
-
-/// An `EndpointSlice`.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct EndpointSlice {
-    pub metadata: Metadata,
-    pub endpoints: Vec<SliceEndpoint>,
-    pub ports: Vec<SlicePort>,
-}
-
-/// An endpoint of a slice.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct SliceEndpoint {
-    pub addresses: Vec<String>,
-}
-
-/// A port of a slice.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct SlicePort {
-    pub port: Option<u16>,
-    pub protocol: Option<String>,
-}
-
 /// `matchLabels` and `matchExpressions`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LabelSelector {
     pub match_labels: Texts,
     pub match_expressions: Vec<Requirement>,
+}
+
+impl LabelSelector {
+    /// Whether the selector selects an object with these labels.
+    pub fn selects(&self, labels: &Texts) -> bool {
+        let is_equal = |(key, value): (&String, &String)| labels.get(key) == Some(value);
+        let matches = |requirement: &Requirement| {
+            let value = labels.get(&requirement.key);
+            requirement.matches(value.map(String::as_str))
+        };
+        self.match_labels.iter().all(is_equal) && self.match_expressions.iter().all(matches)
+    }
 }
 
 /// A requirement of `matchExpressions`.
@@ -158,6 +127,24 @@ pub struct Requirement {
     pub key: String,
     pub operator: String,
     pub values: Vec<String>,
+}
+
+impl Requirement {
+    /// Whether the value of the label meets the requirement. Unknown operators are never met.
+    pub fn matches(&self, value: Option<&str>) -> bool {
+        let is_listed = || value.is_some_and(|value| self.values.iter().any(|listed| listed == value));
+        let number = |text: &str| text.parse::<i64>().ok();
+        let limit = || self.values.first().and_then(|text| number(text));
+        match self.operator.as_str() {
+            "In" => is_listed(),
+            "NotIn" => !is_listed(),
+            "Exists" => value.is_some(),
+            "DoesNotExist" => value.is_none(),
+            "Gt" => value.and_then(number) > limit() && limit().is_some(),
+            "Lt" => value.and_then(number).is_some_and(|value| Some(value) < limit()),
+            _ => false,
+        }
+    }
 }
 
 /// A `NetworkPolicy`.

@@ -4,21 +4,27 @@ pub(crate) mod calico;
 pub(crate) mod cluster_policy;
 pub(crate) mod kubernetes;
 mod number_or_text;
+pub(crate) mod pod;
 mod read;
+pub(crate) mod service;
+pub(crate) mod workload;
 
 use std::collections::BTreeMap;
 
-pub(crate) use number_or_text::{Port, Protocol};
+pub(crate) use number_or_text::{NumberOrText, Port, Protocol};
 pub use read::{InputError, Manifest};
 
-use calico::{CalicoPolicy, HostEndpoint, NetworkSet, Tier};
+use calico::{BgpConfiguration, CalicoPolicy, HostEndpoint, IpPool, NetworkSet, Tier};
 use cluster_policy::ClusterNetworkPolicy;
-use kubernetes::{EndpointSlice, Namespace, NetworkPolicy, Node, Pod, Service, ServiceAccount};
+use kubernetes::{Namespace, NetworkPolicy, Node, ServiceAccount};
+use pod::Pod;
+use service::{EndpointSlice, Service};
+use workload::{DisruptionBudget, RuntimeClass, Workload, WorkloadKind};
 
 /// Namespace (empty for cluster-scoped objects) and name.
 pub(crate) type Key = (String, String);
 
-/// The objects of a cluster that policies use. A later object replaces an earlier one of the same kind and
+/// The objects of a cluster that are evaluated. A later object replaces an earlier one of the same kind and
 /// name.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
@@ -34,7 +40,12 @@ pub struct Objects {
     pub(crate) tiers: BTreeMap<Key, Tier>,
     pub(crate) network_sets: BTreeMap<Key, NetworkSet>,
     pub(crate) host_endpoints: BTreeMap<Key, HostEndpoint>,
-    /// Objects of kinds that do not affect policies, as `kind name`.
+    pub(crate) ip_pools: BTreeMap<Key, IpPool>,
+    pub(crate) bgp_configurations: BTreeMap<Key, BgpConfiguration>,
+    pub(crate) workloads: BTreeMap<(WorkloadKind, Key), Workload>,
+    pub(crate) disruption_budgets: BTreeMap<Key, DisruptionBudget>,
+    pub(crate) runtime_classes: BTreeMap<Key, RuntimeClass>,
+    /// Objects of other kinds, as `kind name`.
     pub ignored: Vec<String>,
 }
 
@@ -55,6 +66,11 @@ impl Objects {
         all.tiers.extend(new.tiers);
         all.network_sets.extend(new.network_sets);
         all.host_endpoints.extend(new.host_endpoints);
+        all.ip_pools.extend(new.ip_pools);
+        all.bgp_configurations.extend(new.bgp_configurations);
+        all.workloads.extend(new.workloads);
+        all.disruption_budgets.extend(new.disruption_budgets);
+        all.runtime_classes.extend(new.runtime_classes);
         all.ignored.extend(new.ignored);
         all
     }

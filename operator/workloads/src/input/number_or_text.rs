@@ -20,9 +20,10 @@ pub enum Protocol {
     Name(String),
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum NumberOrText {
+/// A number or a text, such as a port of a Service.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
+#[serde(untagged, expecting = "a number or a text")]
+pub enum NumberOrText {
     Number(i64),
     Text(String),
 }

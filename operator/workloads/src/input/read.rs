@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::calico::{CalicoPolicy, PolicyKind};
 use super::kubernetes::{Metadata, NetworkPolicySpec};
+use super::workload::WorkloadKind;
 use super::{Key, Objects};
 
 /// Maximum number of values in one document: a list of 20,000 pods has fewer.
@@ -98,7 +99,15 @@ impl Objects {
             ("projectcalico.org" | "crd.projectcalico.org", _) => {
                 self.insert_calico(group, kind, key, value)?
             }
-            _ => self.ignored.push(described(kind, &key)),
+            ("policy", "PodDisruptionBudget") => insert(&mut self.disruption_budgets, key, value)?,
+            ("node.k8s.io", "RuntimeClass") => insert(&mut self.runtime_classes, cluster_key(), value)?,
+            _ => {
+                let mut kinds = WorkloadKind::ALL.into_iter();
+                match kinds.find(|k| (k.group(), k.as_str()) == (group, kind)) {
+                    Some(kind) => insert(&mut self.workloads, (kind, key), value)?,
+                    None => self.ignored.push(described(kind, &key)),
+                }
+            }
         }
         Ok(())
     }
@@ -110,6 +119,8 @@ impl Objects {
             "NetworkSet" => insert(&mut self.network_sets, key, value),
             "GlobalNetworkSet" => insert(&mut self.network_sets, cluster_key(), value),
             "HostEndpoint" => insert(&mut self.host_endpoints, cluster_key(), value),
+            "IPPool" => insert(&mut self.ip_pools, cluster_key(), value),
+            "BGPConfiguration" => insert(&mut self.bgp_configurations, cluster_key(), value),
             _ => {
                 let Some(kind) = PolicyKind::ALL.into_iter().find(|k| k.as_str() == kind) else {
                     self.ignored.push(described(kind, &key));
@@ -167,9 +178,9 @@ fn described(kind: &str, (namespace, name): &Key) -> String {
     format!("{kind} {namespace}/{name}")
 }
 
-fn insert<T: DeserializeOwned>(
-    into: &mut std::collections::BTreeMap<Key, T>,
-    key: Key,
+fn insert<K: Ord, T: DeserializeOwned>(
+    into: &mut std::collections::BTreeMap<K, T>,
+    key: K,
     value: Value,
 ) -> Result<(), String> {
     let object =
