@@ -1,4 +1,4 @@
-//! Measures the time for 2,000 policies and 5,000 pods without any cache:
+//! Measures the time for 2,000 policies, 5,000 pods and 5,000 Services without any cache:
 //! `cargo run --release -p wn-workloads --example speed`. The goal is 2 seconds.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
@@ -8,12 +8,14 @@ use std::time::Instant;
 
 use wn_workloads::findings;
 use wn_workloads::input::{InputError, Manifest, Objects};
+use wn_workloads::limits::{self, Known};
 use wn_workloads::output::Report;
 use wn_workloads::release::Release;
 
 const NAMESPACES: usize = 100;
 const POLICIES: usize = 2_000;
 const PODS: usize = 5_000;
+const SERVICES: usize = 5_000;
 /// Number of Windows nodes; every second pod is on one of them.
 const WINDOWS_NODES: usize = 50;
 
@@ -30,11 +32,15 @@ fn main() -> Result<(), InputError> {
     let found = findings::all(&objects, Release::NEWEST);
     timed("findings", start);
     let start = Instant::now();
+    let of_limits = limits::findings(&objects, &Known::default());
+    timed("limits of Services and pods", start);
+    let start = Instant::now();
     let report = Report::new(&objects, Release::NEWEST);
     timed("report", start);
     println!(
-        "{} findings, {} endpoints, {} rules",
+        "{} findings, {} of limits, {} endpoints, {} rules",
         found.len(),
+        of_limits.len(),
         report.endpoints.len(),
         report.rules.len()
     );
@@ -55,6 +61,7 @@ fn cluster() -> String {
         ));
     }
     items.extend((0..PODS).map(pod));
+    items.extend((0..SERVICES).map(service));
     items.extend((0..POLICIES).map(policy));
     format!(r#"{{"kind":"List","items":[{}]}}"#, items.join(","))
 }
@@ -70,6 +77,15 @@ fn pod(i: usize) -> String {
         r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"p{i}","namespace":"n{namespace}","labels":{{"app":"a{app}"}}}},"spec":{{"nodeName":"{node}","containers":[{{"ports":[{{"name":"http","containerPort":8080}}]}}]}},"status":{{"podIP":"10.1.{}.{}"}}}}"#,
         i / 250,
         i % 250 + 1
+    )
+}
+
+/// Of 50 Services in a namespace, five select the same pods.
+fn service(i: usize) -> String {
+    let (namespace, place) = (i % NAMESPACES, i / NAMESPACES);
+    format!(
+        r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"s{place}","namespace":"n{namespace}"}},"spec":{{"type":"NodePort","selector":{{"app":"a{}"}},"ports":[{{"port":80,"targetPort":"http"}}]}}}}"#,
+        place % 10
     )
 }
 
