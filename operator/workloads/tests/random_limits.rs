@@ -185,7 +185,7 @@ fn judged(objects: &[Value]) -> Option<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn no_json_panics(objects in prop::collection::vec(any_object(), 1..6)) {

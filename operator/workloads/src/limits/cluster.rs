@@ -24,7 +24,7 @@ pub struct Host<'a> {
 pub struct Cluster<'a> {
     /// Every object.
     pub objects: &'a Objects,
-    /// The Windows nodes.
+    /// The Windows nodes, sorted by name.
     pub windows: Vec<Host<'a>>,
     /// Known builds, each with the name of its source.
     pub builds: Vec<(String, WindowsBuild)>,

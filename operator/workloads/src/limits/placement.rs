@@ -40,7 +40,7 @@ pub enum Target {
 pub struct Placement {
     /// The operating system.
     pub target: Target,
-    /// Positions of the Windows nodes that node selectors and affinity allow.
+    /// Positions of the Windows nodes that node selectors and affinity allow, or of the one that `nodeName` names.
     pub hosts: Vec<usize>,
     /// Position of the first of them whose taints the pods tolerate.
     pub reachable: Option<usize>,
@@ -54,7 +54,11 @@ impl Placement {
         let demand = Demand::new(spec, objects);
         let is_selected = |position: &usize| demand.selects(windows[*position].node);
         let is_tolerated = |position: &usize| demand.tolerates(&windows[*position].node.spec.taints);
-        let hosts: Vec<usize> = (0..windows.len()).filter(is_selected).collect();
+        let hosts: Vec<usize> = if spec.node_name.is_empty() {
+            (0..windows.len()).filter(is_selected).collect()
+        } else {
+            position(windows, &spec.node_name).into_iter().collect()
+        };
         Self {
             reachable: hosts.iter().copied().find(is_tolerated),
             hosts,
@@ -62,6 +66,11 @@ impl Placement {
             build: demand.selector(BUILD).map(str::to_owned),
         }
     }
+}
+
+/// Position of the Windows node of a name. The nodes are sorted by name.
+pub fn position(windows: &[Host<'_>], name: &str) -> Option<usize> {
+    windows.binary_search_by(|host| host.name.cmp(name)).ok()
 }
 
 /// What a spec and its runtime class ask of a node.

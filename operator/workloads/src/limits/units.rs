@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::cluster::Host;
-use super::placement::{Placement, Target};
+use super::placement::{Placement, Target, position};
 use crate::input::kubernetes::{OwnerReference, Texts};
 use crate::input::pod::{Container, Pod, PodSpec};
 use crate::input::workload::{Workload, WorkloadKind};
@@ -97,11 +97,13 @@ pub fn all<'a>(objects: &'a Objects, windows: &[Host<'_>]) -> Vec<Unit<'a>> {
         builder.add_pod(key, pod);
     }
     let mut units = builder.units;
-    let names: Vec<&str> = windows.iter().map(|host| host.name).collect();
     for unit in &mut units {
-        let mut nodes = unit.pods.iter().map(|pod| pod.spec.node_name.as_str());
-        let is_there = nodes.any(|node| names.binary_search(&node).is_ok());
-        unit.is_on_windows = is_there || unit.placement.target == Target::Windows;
+        let nodes = unit.pods.iter().map(|pod| pod.spec.node_name.as_str());
+        let running: Vec<usize> = nodes.filter_map(|node| position(windows, node)).collect();
+        unit.is_on_windows = !running.is_empty() || unit.placement.target == Target::Windows;
+        unit.placement.hosts.extend(running);
+        unit.placement.hosts.sort_unstable();
+        unit.placement.hosts.dedup();
     }
     units
 }

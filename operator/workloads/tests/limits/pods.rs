@@ -36,7 +36,22 @@ pub fn pods() -> Vec<(&'static str, Expected, String)> {
     let outside = template("nodeSelector: {kubernetes.io/os: windows}", HOST_PROCESS);
     let system = outside.replace("namespace: shop", "namespace: kube-system");
     let budgeted = |spec: &str| pod("") + &budget(spec);
+    let on_node = |name: &str, node: &str| {
+        format!(
+            "---\napiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: shop, ownerReferences: [{{kind: ReplicaSet, name: web-1, controller: true}}]}}\nspec: {{nodeName: {node}, containers: [{{image: 'a/servercore:ltsc2019'}}]}}\n"
+        )
+    };
     vec![
+        (
+            "WN4005",
+            Some((
+                Warning,
+                "ReplicaSet shop/web-1",
+                "spec.template.spec.containers[0].image",
+            )),
+            two_builds("") + &on_node("a", "win-2") + &on_node("b", "win"),
+        ),
+        ("WN4005", None, two_builds("") + &on_node("a", "win-2")),
         (
             "WN4001",
             error(field("spec.template.spec.hostNetwork")),
