@@ -21,13 +21,13 @@ fn tree(arguments: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
-fn plan_and_policy_are_pure() {
+fn plan_and_workloads_are_pure() {
     let plan = tree(&["--package", "wn-plan", "--edges", "normal"]);
     assert!(plan.contains("wn-api"), "the tree is that of wn-plan: {plan:?}");
-    let policy = tree(&["--package", "wn-policy", "--edges", "normal"]);
+    let workloads = tree(&["--package", "wn-workloads", "--edges", "normal"]);
     assert!(
-        policy.contains("ipnet"),
-        "the tree is that of wn-policy: {policy:?}"
+        workloads.contains("ipnet"),
+        "the tree is that of wn-workloads: {workloads:?}"
     );
     let impure = [
         "tokio",
@@ -43,7 +43,7 @@ fn plan_and_policy_are_pure() {
     ];
     for name in impure {
         assert!(!plan.contains(name), "wn-plan depends on {name}");
-        assert!(!policy.contains(name), "wn-policy depends on {name}");
+        assert!(!workloads.contains(name), "wn-workloads depends on {name}");
     }
 }
 

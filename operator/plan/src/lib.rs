@@ -32,5 +32,6 @@ pub mod tigera;
 mod typha;
 pub mod unread;
 pub mod validate;
-pub mod version;
 pub mod workload;
+
+pub use wn_workloads::version;

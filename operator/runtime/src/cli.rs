@@ -29,19 +29,7 @@ enum Command {
     /// Show what Windows enforces of network policies, ACL by ACL, and where that is not what they mean.
     #[command(after_help = acls::EXAMPLES)]
     Acls(acls::Arguments),
-    /// Print the script that completes arguments in a shell.
-    #[command(after_help = COMPLETION)]
-    Completion { shell: Shell },
-    /// Show one Windows node: every check of its verdict, what the checks read, and Events.
-    #[command(after_help = diagnose::EXAMPLES)]
-    Diagnose(diagnose::Arguments),
-    /// Explain a reason, an advisory or a finding: what it means, how it is found, what to do.
-    #[command(after_help = explain::EXAMPLES)]
-    Explain(explain::Arguments),
-    /// Write an archive for a bug report: objects, Events and logs, without secrets.
-    #[command(after_help = bundle::EXAMPLES)]
-    Bundle(bundle::Arguments),
-    /// Find what Windows does otherwise than network policies mean; the exit code is 1 for warnings, 2 for errors.
+    /// Find what Windows does differently with network policies, Services and pods; the exit code is 1 for warnings, 2 for errors.
     #[command(after_help = lint::EXAMPLES)]
     Lint(lint::Arguments),
     /// Print the images that Windows nodes pull, for the registry of an air-gapped cluster.

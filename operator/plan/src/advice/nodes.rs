@@ -4,8 +4,8 @@ use wn_api::component::Component;
 use wn_api::status::Severity;
 
 use super::{Cluster, Hit, Rule};
-use crate::node::builds::{BUILDS, Fit};
 use crate::observed::{Misplaced, NodeFacts};
+use wn_workloads::windows::{BUILDS, Fit};
 
 const NODES: &str = "Windows nodes";
 const LIMITATIONS: &str = "tigera/docs windows-calico/limitations.mdx";

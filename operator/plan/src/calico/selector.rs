@@ -1,6 +1,6 @@
 //! Which nodes the `nodeSelector` of a pool selects, in Calico's selector language.
 
-use wn_policy::selector::Selector;
+use wn_workloads::selector::Selector;
 
 use crate::observed::Labels;
 

@@ -1,7 +1,6 @@
 //! Whether a Windows node works, judged from the API: a chain of small checks, each in a file of its own. The
 //! first that fails, by rank, is the reason; the others are listed.
 
-pub mod builds;
 mod check;
 mod cluster_context;
 mod conditions;

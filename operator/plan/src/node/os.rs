@@ -4,9 +4,9 @@
 use wn_api::component::Component;
 use wn_api::node_reasons::{NodeReason, Weight};
 
-use super::builds::{BUILDS, Build, DEFECTS, FLOORS, Fit, Floor, Need};
 use super::check::{Finding, View, find};
 use crate::observed::WindowsBuild;
+use wn_workloads::windows::{BUILDS, Build, DEFECTS, FLOORS, Fit, Floor, Need};
 
 pub fn check(view: &View) -> Vec<Finding> {
     let kernel = &view.node.kernel_version;

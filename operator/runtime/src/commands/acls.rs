@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use anyhow::ensure;
 use clap::Args;
 use serde::Serialize;
-use wn_policy::output::{AclLine, DifferenceEntry, EndpointEntry, List, PortList, Report};
-use wn_policy::update::{self, PodUpdate, UpdateReport};
+use wn_workloads::output::{AclLine, DifferenceEntry, EndpointEntry, List, PortList, Report};
+use wn_workloads::update::{self, PodUpdate, UpdateReport};
 
 use super::files::{self, Source};
 use super::input::{Input, InputArguments};

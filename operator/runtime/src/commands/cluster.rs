@@ -1,4 +1,4 @@
-//! Reads the objects that policies use from the cluster, with the rights of the user.
+//! Reads the objects that findings are about from the cluster, with the rights of the user.
 
 use std::str::FromStr;
 
@@ -7,8 +7,8 @@ use kube::Client;
 use kube::api::DynamicObject;
 use serde_json::Value;
 use wn_api::calico::{DEFAULT, GROUP_V1, GROUP_V3};
-use wn_policy::input::Objects;
-use wn_policy::release::Release;
+use wn_workloads::input::Objects;
+use wn_workloads::release::Release;
 
 use super::listing::{Kind, Listed, is_forbidden};
 
@@ -36,6 +36,15 @@ const KUBERNETES: &[Kind] = &[
         "ClusterNetworkPolicy",
         "clusternetworkpolicies",
     ),
+    Kind::new("apps", "v1", "Deployment", "deployments"),
+    Kind::new("apps", "v1", "StatefulSet", "statefulsets"),
+    Kind::new("apps", "v1", "DaemonSet", "daemonsets"),
+    Kind::new("apps", "v1", "ReplicaSet", "replicasets"),
+    Kind::new("", "v1", "ReplicationController", "replicationcontrollers"),
+    Kind::new("batch", "v1", "Job", "jobs"),
+    Kind::new("batch", "v1", "CronJob", "cronjobs"),
+    Kind::new("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
+    Kind::new("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses"),
 ];
 
 /// Kind and plural in both forms of Calico's API.
@@ -49,6 +58,8 @@ const CALICO: &[(&str, &str)] = &[
     ("GlobalNetworkSet", "globalnetworksets"),
     ("NetworkSet", "networksets"),
     ("HostEndpoint", "hostendpoints"),
+    ("IPPool", "ippools"),
+    ("BGPConfiguration", "bgpconfigurations"),
 ];
 
 /// Both forms of Calico's API. The first one that has ClusterInformation is in use: where `projectcalico.org/v3` is served

@@ -10,7 +10,7 @@ use serde::Serialize;
 use wn_api::node_reasons::NodeReason;
 use wn_api::reasons::Reason;
 use wn_plan::advice;
-use wn_policy::findings::Code;
+use wn_workloads::findings::Code;
 
 use super::{Format, print};
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use wn_policy::input::Objects;
-use wn_policy::release::Release;
+use wn_workloads::input::Objects;
+use wn_workloads::release::Release;
 
 use super::cluster::{self, Cluster};
 use super::connection::Connection;

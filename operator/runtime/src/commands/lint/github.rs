@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use wn_policy::findings::Severity;
+use wn_workloads::findings::Severity;
 
 use super::Located;
 

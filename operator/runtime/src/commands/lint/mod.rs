@@ -1,4 +1,4 @@
-//! The command `lint`: findings about manifests or a cluster, for people and for machines.
+//! The command `lint`: findings about policies, Services and pods of manifests or a cluster, for people and for machines.
 
 mod github;
 mod sarif;
@@ -9,8 +9,11 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use wn_policy::findings::{self, Finding, Severity};
-use wn_policy::input::position::{self, Place, Position};
+use wn_workloads::findings::{self, Finding, Severity};
+use wn_workloads::input::position::{self, Place, Position};
+use wn_workloads::limits::{self, Known};
+use wn_workloads::version::Version;
+use wn_workloads::windows::WindowsBuild;
 
 use super::files::Source;
 use super::input::{Input, InputArguments};
@@ -20,7 +23,8 @@ pub const EXAMPLES: &str = "Examples:
   lint -f cluster.yaml policies.yaml
   lint -k overlays/production
   helm template my-chart | lint -f cluster.yaml -
-  kubectl get node,ns,sa,pod,svc,endpointslice,netpol -A -o yaml | lint -f - -o json
+  lint -f deployment.yaml --node-build 10.0.20348.2227 --kube-proxy v1.33.1
+  kubectl get node,ns,sa,pod,svc,endpointslice,netpol,deploy,sts,ds,job,cj,rs,pdb,runtimeclass -A -o yaml | lint -f - -o json
   lint --cluster                        # what is wrong now
   lint --cluster -f new-policy.yaml     # what would be wrong with this policy
   lint -f cluster.yaml policies.yaml -o sarif > lint.sarif
@@ -32,6 +36,12 @@ Exit codes: 0 without findings or with notes only, 1 with warnings or if kinds o
 pub struct Arguments {
     #[command(flatten)]
     input: InputArguments,
+    /// Build of Windows nodes that are not in the input; may be repeated.
+    #[arg(long, value_name = "BUILD")]
+    node_build: Vec<WindowsBuild>,
+    /// Version of kube-proxy on Windows nodes, if its DaemonSet is not in the input.
+    #[arg(long, value_name = "VERSION")]
+    kube_proxy: Option<Version>,
     /// For people or for machines.
     #[arg(short, long, value_enum, default_value_t = Format::Text)]
     output: Format,
@@ -56,7 +66,13 @@ struct Located<'a> {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     let input = arguments.input.read()?;
-    let findings = findings::all(&input.objects, input.release);
+    let known = Known {
+        builds: arguments.node_build.clone(),
+        kube_proxy: arguments.kube_proxy.clone(),
+    };
+    let mut findings = findings::all(&input.objects, input.release);
+    findings.extend(limits::findings(&input.objects, &known));
+    findings::sort(&mut findings);
     let located = located(&findings, &input.sources);
     match arguments.output {
         Format::Text => print::text(&snippet::text(&located))?,

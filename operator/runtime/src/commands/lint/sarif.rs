@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use wn_policy::findings::{Code, Severity};
+use wn_workloads::findings::{Code, Severity};
 
 use super::Located;
 

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
-use wn_policy::findings::Severity;
-use wn_policy::input::position::Position;
+use wn_workloads::findings::Severity;
+use wn_workloads::input::position::Position;
 
 use super::Located;
 use crate::commands::files::Source;

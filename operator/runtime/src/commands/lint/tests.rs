@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use rstest::rstest;
-use wn_policy::release::Release;
+use wn_workloads::release::Release;
 
 use super::*;
 use crate::commands::files;

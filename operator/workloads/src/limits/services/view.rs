@@ -1,0 +1,165 @@
+//! A Service with its endpoints.
+
+use std::collections::HashMap;
+
+use super::super::cluster::{Cluster, is_windows};
+use super::super::units::Unit;
+use crate::input::Key;
+use crate::input::kubernetes::Texts;
+use crate::input::service::{EndpointSlice, Service, ServiceSpec, SliceEndpoint};
+
+/// Label of an EndpointSlice: the name of its Service.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
+
+/// Positions of the units with a label in a namespace.
+type ByLabel<'a> = HashMap<(&'a str, &'a str, &'a str), Vec<usize>>;
+
+/// What finds the endpoints of a Service without a look at every object.
+pub struct Index<'a> {
+    slices: HashMap<(&'a str, &'a str), Vec<&'a EndpointSlice>>,
+    units: ByLabel<'a>,
+    /// Position of the first unit on Windows nodes that names the Service.
+    users: HashMap<&'a Key, usize>,
+}
+
+impl<'a> Index<'a> {
+    /// The index of a cluster.
+    pub fn new(cluster: &Cluster<'a>) -> Self {
+        let mut slices: HashMap<_, Vec<_>> = HashMap::new();
+        for ((namespace, _), slice) in &cluster.objects.endpoint_slices {
+            if let Some(service) = slice.metadata.labels.get(SERVICE_NAME) {
+                let key = (namespace.as_str(), service.as_str());
+                slices.entry(key).or_default().push(slice);
+            }
+        }
+        let mut units: ByLabel<'a> = HashMap::new();
+        for (position, unit) in cluster.units.iter().enumerate() {
+            for (label, value) in unit.labels {
+                let key = (unit.namespace, label.as_str(), value.as_str());
+                units.entry(key).or_default().push(position);
+            }
+        }
+        let references = cluster.references.iter().rev();
+        let users = references.map(|reference| (reference.service, reference.unit));
+        Self {
+            slices,
+            units,
+            users: users.collect(),
+        }
+    }
+
+    /// Positions of the units whose pods the selector selects.
+    fn selected(&self, namespace: &str, selector: &Texts, units: &[Unit<'_>]) -> Vec<usize> {
+        let lists = selector.iter().map(|(label, value)| {
+            let positions = self.units.get(&(namespace, label.as_str(), value.as_str()));
+            positions.map_or(&[][..], Vec::as_slice)
+        });
+        let shortest = lists.min_by_key(|positions| positions.len()).unwrap_or_default();
+        let is_selected = |unit: &Unit<'_>| selector.iter().all(|(k, v)| unit.labels.get(k) == Some(v));
+        let selected = shortest.iter().filter(|position| is_selected(&units[**position]));
+        selected.copied().collect()
+    }
+}
+
+/// A Service that concerns Windows nodes.
+pub struct View<'a> {
+    /// The cluster.
+    pub cluster: &'a Cluster<'a>,
+    /// The Service.
+    pub service: &'a Service,
+    /// Its EndpointSlices.
+    pub slices: Vec<&'a EndpointSlice>,
+    /// What makes its pods.
+    pub units: Vec<&'a Unit<'a>>,
+    key: &'a Key,
+    user: Option<&'a Unit<'a>>,
+    on_windows: bool,
+}
+
+impl<'a> View<'a> {
+    /// `None` if the Service does not concern Windows nodes.
+    pub fn new(
+        cluster: &'a Cluster<'a>,
+        index: &Index<'a>,
+        key: &'a Key,
+        service: &'a Service,
+    ) -> Option<Self> {
+        let (namespace, name) = key;
+        let slices = index.slices.get(&(namespace.as_str(), name.as_str()));
+        let units = index.selected(namespace, &service.spec.selector, &cluster.units);
+        let mut view = Self {
+            cluster,
+            service,
+            slices: slices.cloned().unwrap_or_default(),
+            units: units
+                .into_iter()
+                .map(|position| &cluster.units[position])
+                .collect(),
+            key,
+            user: index
+                .users
+                .get(key)
+                .and_then(|position| cluster.units.get(*position)),
+            on_windows: false,
+        };
+        view.on_windows = view.units.iter().any(|unit| unit.is_on_windows)
+            || view.endpoints().any(|endpoint| view.is_on_windows(endpoint));
+        (view.on_windows || view.user.is_some()).then_some(view)
+    }
+
+    /// Kind, namespace and name.
+    pub fn object(&self) -> String {
+        let (namespace, name) = self.key;
+        format!("Service {namespace}/{name}")
+    }
+
+    /// An object with pods on Windows nodes that name the Service.
+    pub fn user(&self) -> Option<&'a str> {
+        self.user.map(|unit| unit.object.as_str())
+    }
+
+    /// Names of the pods of the Service that are for Windows nodes.
+    pub fn pod_names(&self) -> Vec<String> {
+        let units = self.units.iter().filter(|unit| unit.is_on_windows);
+        units.flat_map(|unit| unit.pod_names()).collect()
+    }
+
+    /// The spec of the Service.
+    pub const fn spec(&self) -> &'a ServiceSpec {
+        &self.service.spec
+    }
+
+    /// Whether an endpoint is on a Windows node.
+    pub const fn has_windows_backends(&self) -> bool {
+        self.on_windows
+    }
+
+    /// Whether every known endpoint is on a Windows node.
+    pub fn has_windows_backends_only(&self) -> bool {
+        let units = self.units.iter().all(|unit| unit.is_on_windows);
+        let endpoints = self.endpoints().all(|endpoint| self.is_on_windows(endpoint));
+        self.on_windows && units && endpoints
+    }
+
+    /// Whether kube-proxy makes load balancers for the Service: not for headless Services and names.
+    pub fn is_balanced(&self) -> bool {
+        let spec = self.spec();
+        spec.cluster_ip != "None" && spec.r#type != "ExternalName"
+    }
+
+    /// Whether the Service has ports on nodes.
+    pub fn has_node_ports(&self) -> bool {
+        matches!(self.spec().r#type.as_str(), "NodePort" | "LoadBalancer")
+    }
+
+    /// The endpoints of all slices.
+    pub fn endpoints(&self) -> impl Iterator<Item = &'a SliceEndpoint> {
+        let slices = self.slices.clone();
+        slices.into_iter().flat_map(|slice| &slice.endpoints)
+    }
+
+    fn is_on_windows(&self, endpoint: &SliceEndpoint) -> bool {
+        let name = (String::new(), endpoint.node_name.clone());
+        self.cluster.objects.nodes.get(&name).is_some_and(is_windows)
+    }
+}
