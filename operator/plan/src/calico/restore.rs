@@ -107,7 +107,7 @@ fn restore_object(
     if created {
         let writers = object.foreign_writers.join(", ");
         to.left.push(format!(
-            "{} {name}: the operator created it, but {writers} have written to it since; delete it if nothing needs it",
+            "{} {name}: the operator created it, but {writers} changed it since; delete it if nothing needs it",
             kind.as_str()
         ));
         // Its schema requires the field, so that cannot be taken back alone.
