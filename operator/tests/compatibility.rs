@@ -9,7 +9,7 @@ use wn_api::names::{CALICO_MINORS, KUBERNETES_MINORS};
 use wn_api::spec::{DatastoreType, NetworkType, Platform, WindowsNodeConfigSpec};
 use wn_plan::component::ownership::{self, Ownership};
 use wn_plan::network;
-use wn_plan::observed::{CalicoObject, InstallationFacts, Observed};
+use wn_plan::observed::{ConfigObject, InstallationFacts, Observed};
 use wn_plan::platform::{Behaviour, Support, behaviour, name};
 use wn_workloads::windows::{BUILDS, Build, FLOORS, Fit, Need};
 

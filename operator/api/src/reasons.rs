@@ -10,6 +10,7 @@ pub mod conditions {
     pub const STALLED: &str = "Stalled";
     /// True when everything that Windows nodes need is in place, whether or not the nodes work.
     pub const CONFIGURED: &str = "Configured";
+    /// False when Calico for Windows does not support the platform or the version of Kubernetes.
     pub const PLATFORM_SUPPORTED: &str = "PlatformSupported";
     /// False when Linux nodes are missing that Typha, kube-controllers or DNS need.
     pub const LINUX_NODES_AVAILABLE: &str = "LinuxNodesAvailable";
@@ -142,7 +143,7 @@ reasons! {
     NodesNotReady,
     /// As many Windows nodes are ready as `spec.readiness.minReadyNodes` asks for; others are not.
     MinimumNodesReady,
-    /// The network type, or the way it is used, has no need of it.
+    /// The network type, or the way it is used, does not need it.
     NotApplicable,
     /// Linux nodes use the network that would change; see `whenInUse`.
     NetworkInUse,

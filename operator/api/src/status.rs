@@ -289,8 +289,8 @@ pub struct NodesStatus {
     /// Windows nodes that `spec.nodeSelector` does not select: the operator runs nothing on them, and they are not judged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub not_selected: i32,
-    /// Windows nodes whose pods have working networking and Services, as far as the API shows; nodes of an
-    /// unknown build of Windows with nothing wrong count.
+    /// Windows nodes whose pods have working networking and Services, as far as the API shows, including the nodes counted in
+    /// `unknown`.
     pub ready: i32,
     /// Nodes that are coming up, within the usual time.
     #[serde(default)]

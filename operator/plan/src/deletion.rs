@@ -149,7 +149,7 @@ fn cleanups(nodes: &BTreeMap<String, NodeFacts>) -> impl Iterator<Item = (String
             taint: facts.tainted && facts.taint_is_ours,
             label: facts.labels.get(KUBE_PROXY_GROUP).is_some(),
         };
-        facts.is_marked().then(|| (name.clone(), marks))
+        facts.is_marked().then(|| (name.clone(), cleanup))
     })
 }
 

@@ -6,6 +6,5 @@ mod nodes;
 mod ownership;
 mod rollout;
 mod selection;
-mod standing;
 mod support;
 mod versions;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Quantity(String);
 
 impl Quantity {
+    /// As Kubernetes writes it.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -27,6 +27,7 @@ pub struct ClusterContext {
     pub ipam: Ipam,
     /// `spec.nodeSelector`: nodes without these labels are not judged.
     pub node_selector: BTreeMap<String, String>,
+    /// How each component is run.
     pub components: PerComponent<Run>,
     /// Version of the API server.
     pub kubernetes: Option<Version>,

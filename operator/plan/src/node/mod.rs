@@ -23,4 +23,5 @@ pub use check::{Finding, View};
 pub use cluster_context::{CalicoIpam, ClusterContext, Run};
 pub use deadlines::SANDBOX_WINDOW;
 pub use table::{Entry, Judgement, Table};
+pub use update::{NodeUpdate, condition_status, node_update};
 pub use verdict::{State, Verdict, chain, verdict};

@@ -14,6 +14,7 @@ use crate::selection;
 pub enum State {
     /// Not judged: `spec.nodeSelector` does not select it.
     NotSelected,
+    /// Its pods have a network, as far as the API shows.
     Ready,
     /// Nothing is known to be wrong, but its health is only partly known.
     Unknown,
@@ -24,6 +25,7 @@ pub enum State {
 }
 
 impl State {
+    /// Every state, best first of those that are judged.
     pub const ALL: [Self; 5] = [
         Self::NotSelected,
         Self::Ready,
@@ -100,7 +102,16 @@ pub fn chain(view: &View) -> impl Iterator<Item = (NodeReason, Vec<Finding>)> {
     CHECKS.iter().map(|(reason, check)| (*reason, check(view)))
 }
 
+/// Runs every check on a node.
 pub fn verdict(view: &View) -> Verdict {
+    if !selection::selects(&view.cluster.node_selector, view.node) {
+        return Verdict {
+            state: State::NotSelected,
+            findings: Vec::new(),
+            recheck: None,
+            network_made: None,
+        };
+    }
     let mut findings: Vec<_> = chain(view).flat_map(|(_, findings)| findings).collect();
     let recheck = findings
         .iter()

@@ -28,7 +28,6 @@ mod spread;
 pub mod tigera;
 pub mod topic;
 mod typha;
-mod windows_build;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -64,7 +63,7 @@ pub use spread::anywhere;
 pub use tigera::{InstallationFacts, TigeraStatusFacts};
 pub use topic::Topic;
 pub use typha::TyphaFacts;
-pub use windows_build::WindowsBuild;
+pub use wn_workloads::windows::WindowsBuild;
 
 use crate::unread::Unread;
 use crate::version::Version;

@@ -10,14 +10,13 @@ use wn_api::names::eks::ADDRESSES;
 use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_api::names::{CALICO_IS_UP, NODE_CONDITION, READINESS_TAINT, RKE2_ARGUMENTS};
 use wn_api::node_reasons::NodeReason;
-pub use wn_workloads::windows::WindowsBuild;
+use wn_workloads::windows::WindowsBuild;
 
 use super::labels::Labels;
 use super::linux;
 use super::network_made::NetworkMade;
 use super::proxy_args;
 use super::spread;
-use super::windows_build::WindowsBuild;
 use super::{items, text, time};
 use crate::version::Version;
 

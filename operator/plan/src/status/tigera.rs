@@ -48,7 +48,7 @@ pub fn agent(by: &str, observed: &Observed, plan: &Plan, counts: &Counts) -> Con
         };
         let verb = if lagging(daemon_set) == 0 { "is" } else { "are" };
         let message =
-            format!("not ours to run: {by}; {pods} of DaemonSet {place} {verb} updated and ready{said}");
+            format!("not run by this operator: {by}; {pods} of DaemonSet {place} {verb} updated and ready{reported}");
         return Condition::yes(Reason::External, message);
     }
     Condition::no(

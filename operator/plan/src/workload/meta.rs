@@ -111,7 +111,7 @@ pub fn config_map_of(
 }
 
 /// A HostProcess pod must use the host's network, and all of its containers must be HostProcess containers
-/// (Kubernetes, `validateWindowsHostProcessPod`): said once for the pod, no container can differ.
+/// (Kubernetes, `validateWindowsHostProcessPod`): set once for the pod, because no container can differ.
 fn pod_spec(base: &Base<'_>, contents: Contents, selected: &BTreeMap<String, String>) -> PodSpec {
     let mut node_selector = selected.clone();
     node_selector.insert(labels::OS.to_owned(), labels::WINDOWS.to_owned());

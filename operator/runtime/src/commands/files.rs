@@ -5,28 +5,19 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context as _, ensure};
-use clap::Args;
+use anyhow::{Context as _, bail, ensure};
 use wn_workloads::input::{Manifest, Objects};
-use wn_workloads::release::Release;
-
-use super::Format;
 
 /// Bytes of one file.
 const LARGEST: u64 = 256 << 20;
 
-/// Arguments of every command about policies.
-#[derive(Args)]
-pub struct Input {
-    /// Manifests with nodes, namespaces, pods, workloads, Services and policies; `-` is standard input.
-    #[arg(short, long = "filename", value_name = "FILE", required = true, num_args = 1..)]
-    files: Vec<PathBuf>,
-    /// Release of Calico.
-    #[arg(long, value_name = "VERSION", default_value_t = Release::NEWEST)]
-    pub calico: Release,
-    /// For people or for machines.
-    #[arg(short, long, value_enum, default_value_t = Format::Text)]
-    pub output: Format,
+/// A text with manifests.
+pub struct Source {
+    /// Its name in messages.
+    pub name: String,
+    /// The file, if it is one whose lines a reader can look up.
+    pub file: Option<PathBuf>,
+    pub text: String,
 }
 
 /// A file; `-` is standard input.

@@ -6,6 +6,8 @@ mod documents;
 pub(crate) mod kubernetes;
 mod number_or_text;
 pub(crate) mod pod;
+pub mod position;
+mod problem;
 mod read;
 pub(crate) mod service;
 pub(crate) mod workload;
@@ -13,7 +15,8 @@ pub(crate) mod workload;
 use std::collections::BTreeMap;
 
 pub(crate) use number_or_text::{NumberOrText, Port, Protocol};
-pub use read::{InputError, Manifest};
+pub use problem::InputError;
+pub use read::Manifest;
 
 use calico::{BgpConfiguration, CalicoPolicy, HostEndpoint, IpPool, NetworkSet, Tier};
 use cluster_policy::ClusterNetworkPolicy;

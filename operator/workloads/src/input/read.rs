@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::calico::{CalicoPolicy, PolicyKind};
 use super::documents::{documents, is_blank};
 use super::kubernetes::{Metadata, NetworkPolicySpec};
+use super::problem::{InputError, Invalid, Problem, Where};
 use super::workload::WorkloadKind;
 use super::{Key, Objects};
 

@@ -19,7 +19,7 @@ pub fn log(located: &[Located<'_>]) -> Value {
             "tool": {"driver": {
                 "name": wn_api::names::OPERATOR,
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": Code::ALL.map(rule),
+                "rules": Code::ALL.map(rule).as_slice(),
             }},
             "columnKind": "unicodeCodePoints",
             "results": located.iter().map(result).collect::<Vec<_>>(),

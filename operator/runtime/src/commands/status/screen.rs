@@ -117,15 +117,21 @@ fn nodes(status: &NodesStatus, now: Timestamp) -> String {
         progressing,
         failing,
         unknown,
+        not_selected,
         reasons,
         list,
         omitted,
         summary: _,
     } = status;
-    let counts =
-        format!("{ready} of {total} ready, {progressing} progressing, {failing} failing, {unknown} unknown");
+    let selected = total - not_selected;
+    let mut counts = format!(
+        "{ready} of {selected} ready, {progressing} progressing, {failing} failing, {unknown} unknown"
+    );
+    if *not_selected > 0 {
+        counts.push_str(&format!(", {not_selected} not selected"));
+    }
     let reasons = reasons.iter().map(|count| {
-        let row = [clean(&count.reason), count.nodes.to_string(), clean(&count.names)];
+        let row = [clean(&count.reason), count.nodes.to_string(), clean(&count.names.join(", "))];
         (Style::new(), row)
     });
     let unwell = list.iter().filter(|node| node.state != "Ready").map(|node| {
