@@ -14,6 +14,7 @@ mod install;
 mod metrics;
 mod network;
 mod platforms;
+mod real_node;
 mod restarts;
 mod tigera;
 mod verdicts;
