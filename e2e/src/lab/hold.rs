@@ -34,6 +34,11 @@ pub async fn hold(options: &LabOptions) -> Result<()> {
 
 /// Never ends by itself, unless it fails.
 async fn live(options: &LabOptions) -> Result<()> {
+    if options.real_node
+        && let Some(missing) = real_node::missing()
+    {
+        bail!(missing);
+    }
     let cluster_options = options.cluster();
     eprintln!(
         "starting {} Linux and {} Windows nodes…",
@@ -55,9 +60,6 @@ async fn live(options: &LabOptions) -> Result<()> {
     std::future::pending().await
 }
 async fn real_node(cluster: &Cluster) -> Result<(RealNode, Images)> {
-    if let Some(missing) = real_node::missing() {
-        bail!(missing);
-    }
     eprintln!("starting the real node {}…", real_node::NAME);
     let images = Images::publish(cluster.state_dir()).await?;
     Ok((RealNode::start(cluster, &images).await?, images))
