@@ -13,6 +13,7 @@ pub mod lab;
 pub mod objects;
 pub mod operator;
 pub mod proof;
+pub mod real_node;
 pub mod registry;
 pub mod simulator;
 pub mod skip;

@@ -46,6 +46,22 @@ impl Operator {
         Ok(())
     }
 
+    /// `helm install` with pods, for a cluster with a real node. Returns when every replica is ready by its own probes.
+    pub async fn install_pods(cluster: &Cluster, values: &[&str]) -> Result<()> {
+        let chart = format!("charts/{NAME}");
+        let mut args = vec!["install", NAME, &chart, "--namespace", NAME, "--create-namespace"];
+        args.extend(values.iter().flat_map(|value| ["--set", value]));
+        cluster.helm(&args).await?;
+        Self::rolled_out(cluster).await
+    }
+
+    /// Waits until every pod of the Deployment is of its newest revision and ready.
+    pub async fn rolled_out(cluster: &Cluster) -> Result<()> {
+        let status = format!("rollout status deployment/{NAME} -n {NAME} --timeout=90s");
+        cluster.kubectl(&status.split(' ').collect::<Vec<_>>()).await?;
+        Ok(())
+    }
+
     /// Starts the built program with the rights of the installed chart.
     pub async fn run(cluster: &Cluster) -> Result<RunningOperator> {
         let kubeconfig = cluster.token_kubeconfig(NAME, NAME).await?;

@@ -45,7 +45,7 @@ fn a_field_that_does_not_exist_is_refused() {
                 spec: {network: {type: CalicoVXLAN}, registry: example.com}\n";
     std::fs::write(&file, text).expect("the folder of tests can be written");
     let output = images(&["-f", &file.display().to_string()]);
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(3));
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
         stderr.contains("images.yaml") && stderr.contains("registry"),

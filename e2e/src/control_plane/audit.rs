@@ -16,6 +16,8 @@ use serde_json::Value;
 #[derive(Clone, Debug)]
 pub struct AuditEvent {
     pub user: String,
+    /// Identifies the token or certificate that the client presented; empty where the API server knows none.
+    pub credential: String,
     /// As Kubernetes authorizes it: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, …
     pub verb: String,
     /// Empty for the core group, and for URLs that are no resources.
@@ -127,6 +129,7 @@ fn parse(line: &str) -> Result<AuditEvent> {
     let object = raw.object_ref.unwrap_or_default();
     Ok(AuditEvent {
         user: raw.user.username,
+        credential: raw.user.extra.credential_id.concat(),
         verb: raw.verb,
         group: object.api_group,
         resource: object.resource,
@@ -164,6 +167,14 @@ struct Raw {
 struct User {
     #[serde(default)]
     username: String,
+    #[serde(default)]
+    extra: Extra,
+}
+
+#[derive(Default, Deserialize)]
+struct Extra {
+    #[serde(default, rename = "authentication.kubernetes.io/credential-id")]
+    credential_id: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::go_build::GoBuild;
 use super::go_module::GoModule;
@@ -45,6 +45,18 @@ const KUBERNETES: Recipe = Recipe {
         "kubectl",
     ],
     cold: "6 minutes",
+};
+/// What a real node runs. A module of its own: more dependencies, and few people need it.
+const NODE: Recipe = Recipe {
+    module: "node",
+    versioned_by: "k8s.io/kubernetes",
+    packages: &[
+        "k8s.io/kubernetes/cmd/kubelet",
+        "k8s.io/kubernetes/cmd/kube-proxy",
+        "./pause",
+    ],
+    programs: &["kubelet", "kube-proxy", "pause"],
+    cold: "4 minutes",
 };
 const KWOK: Recipe = Recipe {
     module: "kwok",
@@ -136,6 +148,17 @@ impl Binaries {
     }
 }
 
+/// Folder with kubelet, kube-proxy and pause, built if it is missing.
+pub fn node_programs() -> Result<PathBuf> {
+    let node = GoModule::load(&paths::modules().join(NODE.module))?.version_of(NODE.versioned_by)?;
+    let control_plane = Binaries::kubernetes_version()?;
+    ensure!(
+        node == control_plane,
+        "e2e/control-plane/node/go.mod has Kubernetes {node}, the control plane is {control_plane}"
+    );
+    ensure_module(&NODE, &|line| eprintln!("{line}"))
+}
+
 pub(super) fn ensure_module(recipe: &Recipe, progress: &dyn Fn(&str)) -> Result<PathBuf> {
     let module = GoModule::load(&paths::modules().join(recipe.module))?;
     let version = module.version_of(recipe.versioned_by)?;
@@ -148,7 +171,7 @@ pub(super) fn ensure_module(recipe: &Recipe, progress: &dyn Fn(&str)) -> Result<
             recipe.cold
         ));
         // Kubernetes programs refuse to work with each other when they do not know their own version.
-        let version = (recipe.module == KUBERNETES.module).then_some(version.as_str());
+        let version = (recipe.versioned_by == KUBERNETES.versioned_by).then_some(version.as_str());
         let build = GoBuild {
             module: &module,
             packages: recipe.packages,

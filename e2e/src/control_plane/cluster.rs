@@ -44,6 +44,8 @@ pub struct ClusterOptions {
     /// renews leases, the controller manager runs little more than DaemonSets, and the audit log leaves
     /// out the control plane and all bodies but those of the operator's writes.
     pub scale: bool,
+    /// Whether a real node may join: kwok plays none but the simulated nodes then.
+    pub real_node: bool,
 }
 
 impl Default for ClusterOptions {
@@ -56,6 +58,7 @@ impl Default for ClusterOptions {
             calico_objects: true,
             kubeadm: true,
             scale: false,
+            real_node: false,
         }
     }
 }
@@ -76,7 +79,7 @@ impl Cluster {
             .await
             .context("build the control plane")??;
         let state = State::create()?;
-        let components = Components::start(&binaries, state.path(), options.scale).await?;
+        let components = Components::start(&binaries, state.path(), &options).await?;
         let client = commands::client(&components.admin).await?;
         let cluster = Self {
             client,
@@ -188,6 +191,13 @@ impl Cluster {
         )
         .await?;
         Ok(output.trim().to_owned())
+    }
+
+    /// A kubeconfig with a certificate of a user of the control plane or of a node.
+    pub fn client_kubeconfig(&self, name: &str, user: &str, group: Option<&str>) -> Result<PathBuf> {
+        self.components
+            .credentials()
+            .client(name, user, group, self.server_url())
     }
 
     /// A kubeconfig with a token of that ServiceAccount, and so with its rights and no others.

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use super::binaries::Binaries;
+use super::cluster::ClusterOptions;
 use super::credentials::Credentials;
 use super::kwok;
 use super::paths;
@@ -56,7 +57,7 @@ struct Setup {
     etcd_client: u16,
     etcd_peer: u16,
     api_port: u16,
-    scale: bool,
+    options: ClusterOptions,
     credentials: Credentials,
     /// Kubeconfigs of the programs that are clients of the API server.
     kubeconfigs: Kubeconfigs,
@@ -69,10 +70,10 @@ struct Kubeconfigs {
 }
 
 impl Components {
-    pub(super) async fn start(binaries: &Binaries, state: &Path, scale: bool) -> Result<Self> {
+    pub(super) async fn start(binaries: &Binaries, state: &Path, options: &ClusterOptions) -> Result<Self> {
         let mut attempt = 1;
         loop {
-            match Self::try_start(binaries, &state.join(format!("start-{attempt}")), scale).await {
+            match Self::try_start(binaries, &state.join(format!("start-{attempt}")), options).await {
                 Err(e) if attempt < ATTEMPTS && format!("{e:#}").contains("address already in use") => {
                     attempt += 1;
                 }
@@ -81,7 +82,7 @@ impl Components {
         }
     }
 
-    async fn try_start(binaries: &Binaries, dir: &Path, scale: bool) -> Result<Self> {
+    async fn try_start(binaries: &Binaries, dir: &Path, options: &ClusterOptions) -> Result<Self> {
         fs::create_dir_all(dir)?;
         let [etcd_client, etcd_peer, api_port] = free_ports()?;
         let server = format!("https://127.0.0.1:{api_port}");
@@ -99,7 +100,7 @@ impl Components {
             etcd_client,
             etcd_peer,
             api_port,
-            scale,
+            options: options.clone(),
             credentials,
             kubeconfigs,
         };
@@ -276,14 +277,14 @@ impl Setup {
 
     fn start_api(&self) -> Result<Process> {
         let keys = &self.credentials;
-        let gogc = if self.scale { AT_SCALE_GOGC } else { GOGC };
+        let gogc = if self.options.scale { AT_SCALE_GOGC } else { GOGC };
         let mut program =
             Program::new("kube-apiserver", &self.binaries.kube_apiserver, &self.dir).env("GOGC", gogc);
-        if self.scale {
+        if self.options.scale {
             // Nobody takes the taint of a new node away, for nobody judges nodes by their leases.
             program = program.arg("--disable-admission-plugins=TaintNodesByCondition");
         }
-        let policy = if self.scale {
+        let policy = if self.options.scale {
             "audit-policy-scale.yaml"
         } else {
             "audit-policy.yaml"
@@ -312,13 +313,13 @@ impl Setup {
     }
 
     fn start_controller_manager(&self) -> Result<Process> {
-        let controllers = if self.scale {
+        let controllers = if self.options.scale {
             AT_SCALE_CONTROLLERS
         } else {
             CONTROLLERS
         };
         // A look at a DaemonSet is one at each of its nodes: two at once would take both of two cores.
-        let daemon_sets = if self.scale { "1" } else { "2" };
+        let daemon_sets = if self.options.scale { "1" } else { "2" };
         let program = &self.binaries.kube_controller_manager;
         Program::new("kube-controller-manager", program, &self.dir)
             .flag("concurrent-daemonset-syncs", daemon_sets)
@@ -348,6 +349,6 @@ impl Setup {
     }
 
     fn start_kwok(&self) -> Result<Process> {
-        kwok::start(&self.binaries, &self.dir, &self.kubeconfigs.kwok, self.scale)
+        kwok::start(&self.binaries, &self.dir, &self.kubeconfigs.kwok, &self.options)
     }
 }

@@ -26,7 +26,7 @@ pub mod release_tools;
 mod state;
 
 pub use audit::{AuditEvent, AuditLog, AuditTail};
-pub use binaries::Binaries;
+pub use binaries::{Binaries, node_programs};
 pub use calico::{CalicoApi, CalicoCrds, Neighbour, shared_crds};
 pub use calico_etcd::{CalicoEtcd, Entry};
 pub use cluster::{Cluster, ClusterOptions};

@@ -41,6 +41,9 @@ pub struct LabOptions {
     /// Install the chart and run the operator
     #[arg(long)]
     pub operator: bool,
+    /// Add a Linux node with a real kubelet, which runs the image of `cargo image`, instead of simulated ones (needs root)
+    #[arg(long)]
+    pub real_node: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -56,13 +59,15 @@ pub enum CalicoApiOption {
 impl LabOptions {
     pub fn cluster(&self) -> ClusterOptions {
         ClusterOptions {
-            linux_nodes: self.linux,
+            // A simulated one would take pods of the operator and only pretend to run them.
+            linux_nodes: if self.real_node { 0 } else { self.linux },
             windows_nodes: self.windows,
             calico_api: match self.calico_api {
                 CalicoApiOption::V1 => CalicoApi::V1,
                 CalicoApiOption::V3 => CalicoApi::V3,
                 CalicoApiOption::None => CalicoApi::None,
             },
+            real_node: self.real_node,
             ..ClusterOptions::default()
         }
     }
@@ -78,8 +83,10 @@ impl LabOptions {
             format!("--linux={}", self.linux),
             format!("--calico-api={}", calico_api.unwrap_or_default()),
         ];
-        if self.operator {
-            words.push("--operator".to_owned());
+        for (given, word) in [(self.operator, "--operator"), (self.real_node, "--real-node")] {
+            if given {
+                words.push(word.to_owned());
+            }
         }
         words
     }

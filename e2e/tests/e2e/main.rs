@@ -16,6 +16,7 @@ mod kstatus;
 mod metrics;
 mod network;
 mod platforms;
+mod real_node;
 mod restarts;
 mod tigera;
 mod verdicts;

@@ -195,7 +195,7 @@ fn each_field_and_each_unreadable_entry_is_named() {
     let notes = notes(&news);
     assert_eq!(
         notes[0],
-        "IPPool p spec.vxlanMode could not be restored (why): its value was Never"
+        "IPPool p spec.vxlanMode could not be restored (why): its original value was Never"
     );
     assert!(notes[1].contains("NewerKind"), "{notes:?}");
     assert!(news.iter().all(|n| n.warning && n.reason == events::NOT_RESTORED));

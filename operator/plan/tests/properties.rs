@@ -289,7 +289,7 @@ proptest! {
         }
         let restoration = cluster.restore();
         // What tigera/operator's agent needs stays while it runs, and an Event says so.
-        if restoration.left.iter().any(|l| l.contains("tigera/operator runs its agent")) {
+        if restoration.left.iter().any(|l| l.contains("agent of tigera/operator")) {
             return Ok(());
         }
         prop_assert_eq!(cluster.store.specs(), before);

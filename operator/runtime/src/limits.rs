@@ -25,7 +25,7 @@ const KEEP_ALIVE: (Duration, Duration, u32) = (Duration::from_secs(30), Duration
 
 /// How long an idle connection is kept for the next request. Each costs about 30 KB.
 const IDLE: Duration = Duration::from_secs(15);
-/// Idle connections that are kept: as many as there are writes to Nodes at a time, which would open them anew.
+/// Idle connections that are kept: as many as there are writes to Nodes at a time, which would open them again.
 const MOST_IDLE: usize = 8;
 
 /// A client as `Client::try_from` makes it, but with TCP keepalive, which that has not, and without its retries (15,

@@ -47,8 +47,9 @@ pub fn agent(by: &str, observed: &Observed, plan: &Plan, counts: &Counts) -> Con
             "enough pods"
         };
         let verb = if lagging(daemon_set) == 0 { "is" } else { "are" };
-        let message =
-            format!("not run by this operator: {by}; {pods} of DaemonSet {place} {verb} updated and ready{reported}");
+        let message = format!(
+            "not run by this operator: {by}; {pods} of DaemonSet {place} {verb} updated and ready{reported}"
+        );
         return Condition::yes(Reason::External, message);
     }
     Condition::no(

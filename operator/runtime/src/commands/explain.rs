@@ -260,7 +260,7 @@ mod tests {
 
     #[rstest]
     #[case("WN2001", &["finding of `lint`", "What to do: write what is meant without negation"])]
-    #[case("wn1001", &["WN1001: WireGuard", "advisory", "How we know: FelixConfiguration"])]
+    #[case("wn1001", &["WN1001: No WireGuard", "advisory", "How we know: FelixConfiguration"])]
     #[case("OSBuildKnownBad", &["reason of a Windows node", "State: Failing", "Source: microsoft/"])]
     #[case("PoolInUse", &["reason of a condition", "nothing changes until"])]
     #[case("PodCIDRMissing", &["reason of a Windows node", "reason of a condition"])]

@@ -131,7 +131,11 @@ fn nodes(status: &NodesStatus, now: Timestamp) -> String {
         counts.push_str(&format!(", {not_selected} not selected"));
     }
     let reasons = reasons.iter().map(|count| {
-        let row = [clean(&count.reason), count.nodes.to_string(), clean(&count.names.join(", "))];
+        let row = [
+            clean(&count.reason),
+            count.nodes.to_string(),
+            clean(&count.names.join(", ")),
+        ];
         (Style::new(), row)
     });
     let unwell = list.iter().filter(|node| node.state != "Ready").map(|node| {

@@ -36,7 +36,7 @@ fn one_screen() {
         "kubeProxy": {"management": "External", "managedBy": "EKS"},
         "nodes": {
             "summary": "1/2", "total": 2, "ready": 1, "failing": 1,
-            "reasons": [{"reason": "NoIPAMBlock", "nodes": 1, "names": "win-1"}],
+            "reasons": [{"reason": "NoIPAMBlock", "nodes": 1, "names": ["win-1"]}],
             "list": [
                 {"name": "win-1", "ready": false, "state": "Failing", "reason": "NoIPAMBlock", "message": "no\u{1b}[31m block", "since": "2026-01-01T09:00:00Z"},
                 {"name": "win-0", "ready": true, "state": "Ready"},

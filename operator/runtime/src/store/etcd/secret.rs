@@ -48,7 +48,7 @@ pub enum State {
     Trouble(EtcdTrouble),
 }
 
-/// A watch that cannot be resumed lists anew after this time. The list tells whether the Secret may be read: an API server that was
+/// A watch that cannot be resumed lists again after this time. The list tells whether the Secret may be read: an API server that was
 /// just started refuses everything for a moment, and a watch that is resumed after that says nothing of an unchanged Secret.
 const RELIST: Duration = Duration::from_secs(1);
 
@@ -203,7 +203,7 @@ mod tests {
             () = resumed => {}
             () = tokio::time::sleep(Duration::from_secs(20)) => {}
         }
-        assert_eq!(lists.load(Ordering::Relaxed), 2, "it lists anew");
+        assert_eq!(lists.load(Ordering::Relaxed), 2, "it lists again");
         assert!(matches!(*state.borrow(), State::Found(_)));
     }
 }
