@@ -43,7 +43,7 @@ impl Real {
         let test = TestCluster {
             operator: None,
             simulator: Simulator::start(client.clone()),
-            form: objects::calico_form(&client).await?.unwrap_or(CalicoApi::V1),
+            calico_api: objects::calico_api(&client).await?.unwrap_or(CalicoApi::V1),
             client,
             cluster,
         };
