@@ -85,7 +85,7 @@ impl RealNode {
         Ok(node)
     }
 
-    /// Ends every process of the node at once and starts it anew, without images and containers.
+    /// Ends every process of the node at once and starts it again, without images and containers.
     pub async fn reboot(&mut self) -> Result<()> {
         self.process.kill();
         self.cgroup.empty()?;

@@ -80,7 +80,7 @@ impl Relay {
             while let Ok((mut client, _)) = listener.accept().await {
                 let connecting = connect();
                 tokio::spawn(async move {
-                    // A connection that fails is closed, which is all that a client of TCP can be told.
+                    // A connection that fails is closed, which is all that a client of TCP can see.
                     if let Ok(mut server) = connecting.await {
                         let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
                     }

@@ -151,7 +151,7 @@ fn names_and_labels(scrape: &Scrape) {
     let values = |name, label| scrape.values(name, label).into_iter().collect::<Vec<_>>();
     assert_eq!(
         values("nodes", "state"),
-        ["Failing", "Progressing", "Ready", "Unknown"]
+        ["Failing", "NotSelected", "Progressing", "Ready", "Unknown"]
     );
     assert_eq!(
         values("reconcile_duration_seconds_count", "kind"),

@@ -70,7 +70,7 @@ async fn wrong_values_are_put_right(#[case] calico_api: CalicoApi) -> Result<()>
         &test.event("NotRestored", "spec.vxlanMode").await?,
         &[
             "IPPool default-ipv4-ippool",
-            "we set Always",
+            "the operator set Always",
             "it is Never now",
             "was CrossSubnet",
         ],
