@@ -112,7 +112,8 @@ impl Operator {
     }
 }
 
-/// The program as it is shipped for a release build, as in benchmarks; else one of the profile of tests.
+/// Builds the operator. A release build, as benchmarks use it, builds the program of the image; any other one uses the profile of
+/// tests.
 async fn build() -> Result<PathBuf> {
     if cfg!(debug_assertions) {
         return build_for_tests().await;
@@ -127,8 +128,8 @@ async fn build() -> Result<PathBuf> {
     .await?
 }
 
-/// What of the workspace cargo builds, so that it need not build anything twice. `cargo test --workspace` has built the program for
-/// the tests of its own package, with the features that all packages and tests ask for together.
+/// The arguments that make cargo build the operator. A test asks for a build that `cargo test --workspace` has done already: the
+/// features of all packages and tests together. The lab asks for the operator's package alone.
 fn selection() -> Result<&'static [&'static str]> {
     let this = std::env::current_exe().context("find the running program")?;
     // Where cargo puts test programs.
@@ -147,13 +148,8 @@ async fn build_for_tests() -> Result<PathBuf> {
     command
         .args(selection()?)
         .arg("--message-format=json-render-diagnostics");
-    // What cargo set for this test's own package: ring's build script would take it for news of its
-    // own, and half of the tree would be built again, here and in the next `cargo test`.
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy();
-        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(&*name);
-        }
+    for name in binary::package_variables() {
+        command.env_remove(name);
     }
     let output = command
         .current_dir(paths::workspace())

@@ -37,12 +37,8 @@ pub fn build(platforms: &[Platform]) -> Result<Vec<Binary>> {
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags(&target)?)
         .envs(zig.environment())
         .current_dir(workspace());
-    // What cargo says of this program's own package would make ring's build script run again.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
-            cargo.env_remove(&name);
-        }
+    for name in package_variables() {
+        cargo.env_remove(name);
     }
     let status = cargo.status().context("run cargo build")?;
     ensure!(status.success(), "cargo build failed ({status})");
@@ -50,6 +46,16 @@ pub fn build(platforms: &[Platform]) -> Result<Vec<Binary>> {
         .iter()
         .map(|platform| finish(*platform, &target))
         .collect()
+}
+
+/// Variables that cargo set for this program about its package. Another cargo that inherits them runs the build script of `ring` again,
+/// and builds again what depends on `ring`.
+pub fn package_variables() -> impl Iterator<Item = OsString> {
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names.filter(|name| {
+        let text = name.to_string_lossy();
+        text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_")
+    })
 }
 
 fn finish(platform: Platform, target: &Path) -> Result<Binary> {

@@ -30,7 +30,7 @@ pub fn condition(
             if component == Component::NodeAgent && plan.tigera.agent_owner == AgentOwner::Theirs {
                 tigera::agent(by, observed, plan, counts)
             } else {
-                Condition::yes(Reason::External, format!("not ours to run: {by}"))
+                Condition::yes(Reason::External, format!("not run by this operator: {by}"))
             }
         }),
         Ownership::Managed => blocked(planned)

@@ -91,13 +91,13 @@ fn stalled(concerns: &[Condition], is_stuck: bool) -> Condition {
     let nodes = || concerns.iter().rev().find(|c| !c.is_true()).filter(|_| is_stuck);
     match cause(concerns, |c| c.reason.needs_a_person()).or_else(nodes) {
         Some(concern) => Condition::yes(concern.reason, concern.message.clone()),
-        None => Condition::no(Reason::AsExpected, "nothing waits for a person"),
+        None => Condition::no(Reason::AsExpected, "no problem needs a person"),
     }
 }
 
 fn reconciling(concerns: &[Condition], stalled: bool, write: bool) -> Condition {
     match concerns.iter().find(|c| !c.is_true()) {
         Some(concern) if write && !stalled => Condition::yes(Reason::Progressing, concern.message.clone()),
-        _ => Condition::no(Reason::AsExpected, "nothing is under way"),
+        _ => Condition::no(Reason::AsExpected, "no change is in progress"),
     }
 }
