@@ -96,7 +96,7 @@ fn rustflags(target: &Path) -> Result<OsString> {
         (workspace(), "/src"),
         (target.to_owned(), "/src/target"),
     ];
-    let mut flags = OsString::from("-Clinker=rust-lld");
+    let mut flags = OsString::from("-Clinker=rust-lld\u{1f}-Clink-arg=--pack-dyn-relocs=relr");
     for (from, to) in remapped {
         flags.push("\u{1f}--remap-path-prefix=");
         flags.push(from);
