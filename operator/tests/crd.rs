@@ -164,7 +164,8 @@ fn the_schema_is_closed() {
         [
             ".spec.calico.originals.values[].previous",
             ".status.calico.originals[].applied",
-            ".status.calico.originals[].previous"
+            ".status.calico.originals[].previous",
+            ".status.calico.originals[].replaces"
         ]
     );
 }

@@ -195,6 +195,10 @@ pub struct Original {
     /// The value the operator set.
     #[schemars(schema_with = "any_value")]
     pub applied: Value,
+    /// The value the operator set earlier, as long as the field still has it: `applied` is stored before it is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "any_value")]
+    pub replaces: Option<Value>,
     /// True when the object did not exist and the operator created it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub created: bool,

@@ -72,6 +72,28 @@ fn a_lost_race_to_create_leaves_calicos_object() {
     );
 }
 
+/// The list of originals is stored before the writes. Etcd has no field managers that show which of two values the operator wrote.
+#[rstest]
+#[case::before_any_write(&[(NetworkType::CalicoBgp, 0)])]
+#[case::after_one_write(&[(NetworkType::CalicoBgp, 1)])]
+#[case::and_again_another_type(&[(NetworkType::CalicoBgp, 0), (NetworkType::CalicoVxlan, 0), (NetworkType::CalicoBgp, 1)])]
+fn a_change_of_type_that_stops_half_way_is_restored(#[case] stopped: &[(NetworkType, usize)]) {
+    for mut cluster in [cluster(), Cluster::vxlan()] {
+        let original = cluster.store.specs();
+        cluster.pass();
+        assert_ne!(cluster.store.specs(), original);
+        for (type_, writes) in stopped {
+            cluster.config_mut().spec.network.type_ = *type_;
+            let mut plan = cluster.plan();
+            plan.calico.writes.truncate(*writes);
+            cluster.apply(&plan);
+        }
+        let restoration = cluster.restore();
+        assert!(restoration.left.is_empty(), "{:?}", restoration.left);
+        assert_eq!(cluster.store.specs(), original);
+    }
+}
+
 /// A second write to what we made may have been anybody's.
 #[rstest]
 #[case::untouched(false)]

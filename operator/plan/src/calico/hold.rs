@@ -94,7 +94,7 @@ fn interrupted(original: &Original, observed: &Observed) -> Vec<String> {
     };
     let (field, previous) = (original.field.as_str(), original.previous.as_ref());
     let current = object.spec.get(field);
-    if !object.is_ours(field, &original.applied) || current == previous {
+    if !object.is_ours(original) || current == previous {
         return Vec::new();
     }
     match original.kind {

@@ -37,6 +37,7 @@ pub fn next(
             match held.iter().find(|o| id.is_of(o) && !lapsed(o)) {
                 Some(known) => Original {
                     applied: value.clone(),
+                    replaces: object.and_then(|o| replaced(known, value, o)),
                     ..known.clone()
                 },
                 None => first(id, value.clone(), held, observed, untouched),
@@ -94,6 +95,12 @@ fn lost_race(original: &Original, object: Option<&ConfigObject>) -> bool {
     unseen && object.is_some_and(|o| !o.is_made_by_us(&original.field, &original.applied))
 }
 
+/// The operator's value that the next write replaces. Until then the field has it, and it must be known as the operator's.
+fn replaced(known: &Original, applied: &Value, object: &ConfigObject) -> Option<Value> {
+    let current = object.spec.get(&known.field)?;
+    (object.has_value_of(known) && current != applied).then(|| current.clone())
+}
+
 fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed, untouched: bool) -> Original {
     let object = object(observed, id);
     let of_object = || held.iter().filter(|o| o.kind == id.kind && o.name == id.name);
@@ -110,6 +117,7 @@ fn first(id: &FieldId, applied: Value, held: &[Original], observed: &Observed, u
         field: id.field.clone(),
         previous: known.and_then(|o| o.spec.get(&id.field)).cloned(),
         applied,
+        replaces: None,
         created,
         unknown: !created && known.is_none(),
         uid: None,
@@ -153,12 +161,13 @@ fn keeps(original: &Original, judged: &Judged, observed: &Observed) -> Option<Or
     match (lapsed(original, judged), returned) {
         // Until it is restored nothing may be forgotten: the write that does so may fail, or we may.
         (true, false) => {
-            let ours = object.is_ours(&original.field, &original.applied);
+            let ours = object.is_ours(original);
             ours.then(|| original.clone())
         }
         (true, true) if released(original, judged) => None,
         (true, true) => Some(Original {
             applied: original.previous.clone()?,
+            replaces: None,
             ..original.clone()
         }),
         // Restored. Who changes the field from now on changes a value that is not ours.
@@ -173,7 +182,7 @@ fn is_contested(original: &Original, judged: &Judged) -> bool {
 
 /// The object is written to, and this field of it is not among what we want; or it is released.
 pub fn lapsed(original: &Original, judged: &Judged) -> bool {
-    released(original, judged) || replaced(original, judged)
+    released(original, judged) || is_of_another_type(original, judged)
 }
 
 /// Is the entry about a field that the operator no longer wants to set?
@@ -181,7 +190,7 @@ pub fn released(original: &Original, judged: &Judged) -> bool {
     judged.released.iter().any(|id| id.is_of(original))
 }
 
-fn replaced(original: &Original, judged: &Judged) -> bool {
+fn is_of_another_type(original: &Original, judged: &Judged) -> bool {
     judged
         .wanted
         .iter()

@@ -115,10 +115,7 @@ fn restore_object(
             return;
         }
     }
-    let (ours, changed): (Vec<_>, Vec<_>) = fields
-        .iter()
-        .copied()
-        .partition(|o| object.is_ours(&o.field, &o.applied));
+    let (ours, changed): (Vec<_>, Vec<_>) = fields.iter().copied().partition(|o| object.is_ours(o));
     let met = |o: &&Original| object.spec.get(&o.field) == o.previous.as_ref();
     to.left.extend(
         changed

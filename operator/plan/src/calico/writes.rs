@@ -147,7 +147,7 @@ fn change(wanted: &Wanted, object: Option<&ConfigObject>) -> Change {
 fn restored(original: &Original, judged: &Judged, object: Option<&ConfigObject>) -> Option<Change> {
     let object = object.filter(|_| !original.created && !original.unknown)?;
     let current = object.spec.get(&original.field);
-    let ours = object.is_ours(&original.field, &original.applied) && original.previous.as_ref() != current;
+    let ours = object.is_ours(original) && original.previous.as_ref() != current;
     (originals::lapsed(original, judged) && ours).then(|| Change {
         id: super::FieldId {
             kind: original.kind,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use wn_api::calico::ConfigKind;
 use wn_api::names::flannel::NET_CONF_KEY;
 use wn_api::names::{self, labels, managers};
+use wn_api::status::Original;
 
 use super::{items, text, tigera, time};
 
@@ -164,9 +165,17 @@ impl ConfigObject {
 
     /// Is the field's value of our making, and nobody else's? It has the one we set last, or one we set before and were
     /// stopped from replacing. A manager that set the same value wants it with or without us.
-    pub fn is_ours(&self, field: &str, applied: &Value) -> bool {
-        let ours = self.spec.get(field) == Some(applied) || self.held.contains(field);
-        ours && (self.is_part(field) || !self.owners.contains_key(field))
+    pub fn is_ours(&self, original: &Original) -> bool {
+        let field = &original.field;
+        self.has_value_of(original) && (self.is_part(field) || !self.owners.contains_key(field))
+    }
+
+    /// Has the field a value that the operator set?
+    pub fn has_value_of(&self, original: &Original) -> bool {
+        let current = self.spec.get(&original.field);
+        let set = current == Some(&original.applied)
+            || (current.is_some() && current == original.replaces.as_ref());
+        set || self.held.contains(&original.field)
     }
 
     /// Is the field part of a list or a text that has one owner as a whole, who may have changed another part of it?

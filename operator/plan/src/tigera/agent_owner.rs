@@ -83,7 +83,7 @@ pub(super) fn set_by_us(observed: &Observed, installation: &ConfigObject) -> boo
     original.applied == json!("HNS")
         && !original.unknown
         && original.previous.as_ref() != Some(&original.applied)
-        && installation.is_ours(WINDOWS_DATAPLANE, &original.applied)
+        && installation.is_ours(&original)
 }
 
 fn original(observed: &Observed) -> Option<Original> {
