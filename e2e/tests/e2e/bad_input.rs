@@ -15,7 +15,7 @@ use wn_e2e::objects;
 use wn_e2e::test_cluster::{TestCluster, condition};
 
 /// Shared with the pure test of the operator's part.
-const TABLE: &str = "operator/plan/tests/data/bad-input.yaml";
+const TABLE: &str = "operator/plan/tests/plan/data/bad-input.yaml";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

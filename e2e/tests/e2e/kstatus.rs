@@ -11,7 +11,7 @@ use wn_api::names;
 use wn_api::reasons::conditions;
 use wn_e2e::control_plane::{Binaries, paths};
 
-const SNAPSHOTS: &str = "operator/plan/tests/snapshots";
+const SNAPSHOTS: &str = "operator/plan/tests/plan/snapshots";
 /// Key of what the test expects of kstatus, beside the conditions.
 const EXPECTED: &str = "kstatus";
 

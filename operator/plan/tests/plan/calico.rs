@@ -1,9 +1,5 @@
 //! What is done to Calico's fields, case by case, against an API server's rules of ownership.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -13,7 +9,7 @@ use wn_api::spec::NetworkType;
 use wn_plan::calico::Action;
 use wn_plan::observed::{MigrationFacts, api_group};
 
-use common::*;
+use crate::common::*;
 
 /// The changes are those of the table in the README; the order is the one that never breaks Linux nodes.
 #[rstest]

@@ -1,9 +1,5 @@
 //! Whose field it is: who may be overruled, who not, and when to stop.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::json;
@@ -15,7 +11,7 @@ use wn_api::spec::Conflicts;
 use wn_plan::calico::Action;
 use wn_plan::observed::{OwnKind, OwnObject};
 
-use common::*;
+use crate::common::*;
 
 #[test]
 fn an_applied_field_is_a_conflict_until_force() {

@@ -1,16 +1,12 @@
 //! What was taken is restored: on delete, and when the network type no longer needs it.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::DEFAULT;
 use wn_api::spec::{NetworkType, WhenInUse};
 
-use common::*;
+use crate::common::*;
 
 fn switch(cluster: &mut Cluster, network: NetworkType) {
     cluster.edit_spec(|s| s.network.type_ = network);

@@ -1,14 +1,12 @@
 //! Readers of texts that come from the cluster take whatever there is: an answer or none, never a panic.
 
-mod common;
-
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use wn_plan::json_text;
 use wn_plan::quantity;
 use wn_plan::version::Version;
 
-use common::*;
+use crate::common::*;
 
 /// Near what is meant, and anything at all.
 fn text(like: &'static str) -> impl Strategy<Value = String> {

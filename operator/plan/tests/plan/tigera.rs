@@ -1,9 +1,5 @@
 //! Beside tigera/operator: who runs the agent, what its Installation must say, and that nothing is lost.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use insta::assert_yaml_snapshot;
 use proptest::prelude::*;
 use rstest::rstest;
@@ -18,7 +14,7 @@ use wn_plan::decide::Plan;
 use wn_plan::observed::TigeraStatusFacts;
 use wn_plan::status::describe;
 
-use common::*;
+use crate::common::*;
 
 const HNS: &str = "calicoNetwork.windowsDataplane";
 const BGP: &str = "calicoNetwork.bgp";

@@ -1,9 +1,5 @@
 //! Pools: which are changed, which are waited for, and what Felix' configuration may be meanwhile.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -13,7 +9,7 @@ use wn_api::spec::{NetworkType, WhenInUse, WhenPoolsTooSmall};
 use wn_plan::decide::Plan;
 use wn_plan::observed::BlockFacts;
 
-use common::*;
+use crate::common::*;
 
 fn kinds(plan: &Plan) -> Vec<wn_api::calico::ConfigKind> {
     plan.calico.writes.iter().map(|w| w.kind).collect()

@@ -1,9 +1,5 @@
 //! Beside tigera/operator when something stops it, and what of it stays behind.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -14,7 +10,7 @@ use wn_api::spec::{Management, NetworkType, Policy};
 use wn_plan::applied::{Applied, Failure, Part};
 use wn_plan::observed::TigeraStatusFacts;
 
-use common::*;
+use crate::common::*;
 
 fn hns(cluster: &mut Cluster, by: &str, value: &str) {
     let spec = json!({"calicoNetwork": {"windowsDataplane": value}});

@@ -1,9 +1,5 @@
 //! CalicoBGP and CalicoVXLAN against how Linux nodes route, host-local addresses, and Typha.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use insta::assert_yaml_snapshot;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -14,7 +10,7 @@ use wn_plan::decide::Plan;
 use wn_plan::observed::{BgpPeer, OwnKind, Source, TyphaFacts, cluster as sources};
 use wn_plan::validate::validate;
 
-use common::*;
+use crate::common::*;
 
 fn bgp() -> Cluster {
     Cluster::fresh(NetworkType::CalicoBgp)

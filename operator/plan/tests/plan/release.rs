@@ -1,16 +1,12 @@
 //! Which release the agent is rendered for: what Linux nodes run, never what our own agent wrote.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::component::Component;
 use wn_api::spec::NetworkType;
 use wn_plan::observed::{DaemonSetFacts, InstallationFacts, TyphaFacts, linux_agent};
 
-use common::Cluster;
+use crate::common::Cluster;
 
 /// What shows the release, in order of precedence.
 #[derive(Default)]

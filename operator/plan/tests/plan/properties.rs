@@ -1,9 +1,5 @@
 //! What must hold of every cluster, not only of those somebody thought of.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
@@ -13,7 +9,7 @@ use wn_api::status::Original;
 use wn_plan::calico::Action;
 use wn_plan::observed::ConfigObject;
 
-use common::*;
+use crate::common::*;
 
 /// How a field came to be: by a plain update, a known reconciler's update, or a server-side apply.
 #[derive(Clone, Debug)]

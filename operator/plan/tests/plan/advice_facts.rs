@@ -1,7 +1,5 @@
 //! Facts that rules of advice read of Calico's objects.
 
-#![allow(clippy::unwrap_used)]
-
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};

@@ -1,9 +1,5 @@
 //! Who runs each DaemonSet. Never two of a kind on one node.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::BTreeMap;
 
 use insta::assert_yaml_snapshot;
@@ -15,7 +11,7 @@ use wn_plan::component::ownership::Ownership;
 use wn_plan::decide::Plan;
 use wn_plan::observed::OwnKind;
 
-use common::*;
+use crate::common::*;
 
 const KUBE_PROXY_IMAGE: &str = "sigwindowstools/kube-proxy:v1.36.3-calico-hostprocess";
 

@@ -1,13 +1,9 @@
 //! `spec.nodeSelector`: what is rendered for some of the Windows nodes, and what the others have no say in.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use serde_json::{Value, json};
 use wn_plan::decide::Plan;
 
-use common::*;
+use crate::common::*;
 
 const CANARY: &str = "nodeSelector: {pool: canary}";
 const PROXY: &str = "kube-proxy-windows";

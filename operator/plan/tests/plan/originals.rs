@@ -1,9 +1,5 @@
 //! Original values: who owns them, when they are dropped, and what happens if they are unknown.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::calico::{CalicoApi, DEFAULT};
@@ -11,7 +7,7 @@ use wn_api::names::FINALIZER;
 use wn_api::spec::{DeletionPolicy, NetworkType, Policy, UnknownOriginals};
 use wn_api::status::{Original, WindowsNodeConfigStatus};
 
-use common::*;
+use crate::common::*;
 
 fn of_pool(cluster: &Cluster, name: &str, field: &str) -> Option<Original> {
     let mut all = cluster.originals().into_iter();

@@ -1,9 +1,5 @@
 //! Every check with its boundary on both sides, and the verdict made of them.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use rstest::rstest;
@@ -19,7 +15,7 @@ use wn_plan::observed::{BlockFacts, NodeFacts, Observed, PodFacts, SandboxFailur
 use wn_plan::version::Version;
 use wn_plan::workload::kube_proxy::{Group, Members};
 
-use common::*;
+use crate::common::*;
 
 const NODE: &str = "win-0";
 

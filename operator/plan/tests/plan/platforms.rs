@@ -1,9 +1,5 @@
 //! What is done on each platform, and what is refused.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::collections::BTreeMap;
 
 use insta::assert_yaml_snapshot;
@@ -19,7 +15,7 @@ use wn_plan::platform::{Support, behaviour, name};
 use wn_plan::status;
 use wn_plan::version::Version;
 
-use common::*;
+use crate::common::*;
 
 fn on(platform: Platform, network: NetworkType) -> Cluster {
     let mut cluster = Cluster::fresh(network);

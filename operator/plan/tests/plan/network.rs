@@ -1,9 +1,5 @@
 //! Networks that are not Calico's: what is checked, what is set, and what runs on the nodes.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use insta::{assert_snapshot, assert_yaml_snapshot};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -17,7 +13,7 @@ use wn_plan::decide::Plan;
 use wn_plan::json_text;
 use wn_plan::observed::{LinuxNodeFacts, OwnKind, Source};
 
-use common::*;
+use crate::common::*;
 
 const IMAGE: &str = "networkAgent: {image: {repository: example/flannel, tag: v1}}";
 /// Who installs flannel as its README says.

@@ -1,9 +1,5 @@
 //! What a person reads: conditions, their messages, the list of nodes.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::BTreeMap;
 
 use insta::assert_yaml_snapshot;
@@ -21,7 +17,7 @@ use wn_plan::observed::Trouble;
 use wn_plan::status::{self, Outcome};
 use wn_plan::validate::validate;
 
-use common::*;
+use crate::common::*;
 
 /// Every condition, and what kstatus makes of them: `e2e/tests/e2e/kstatus.rs` asks the real library about each snapshot.
 fn rendered(status: &WindowsNodeConfigStatus) -> BTreeMap<String, String> {

@@ -1,9 +1,5 @@
 //! Both DaemonSets over every supported version and network type: what is rendered, and what must hold of all.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::BTreeMap;
 
 use insta::{assert_snapshot, assert_yaml_snapshot};
@@ -20,7 +16,7 @@ use wn_plan::workload::Workload;
 use wn_plan::workload::kube_proxy::{Group, Members, image as kube_proxy_image, kube_proxy};
 use wn_plan::workload::node_agent::{MANAGED_ENV, images as node_agent_images, node_agent};
 
-use common::{CALICO_NETWORKS, context};
+use crate::common::{CALICO_NETWORKS, context};
 
 const CALICO: Version = Version::new(3, 32, 1);
 /// One newer than the newest released, because the gates of that one are known.

@@ -1,16 +1,12 @@
 //! kube-proxy over nodes of which some cannot do DSR: one DaemonSet for each group of nodes.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use rstest::rstest;
 use serde_json::{Value, json};
 use wn_api::names::labels::KUBE_PROXY_GROUP;
 use wn_plan::decide::Plan;
 use wn_plan::observed::DaemonSetFacts;
 
-use common::*;
+use crate::common::*;
 
 const OLD: &str = "10.0.17763.1000";
 const UPDATED: &str = "10.0.17763.1432";

@@ -1,9 +1,5 @@
 //! Bad input is refused by the API server or by us, with one clear message, and nothing is written.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use insta::assert_yaml_snapshot;
@@ -13,7 +9,7 @@ use wn_api::WindowsNodeConfigSpec;
 use wn_plan::status::{Outcome, assemble};
 use wn_plan::validate::{Violation, validate};
 
-use common::*;
+use crate::common::*;
 
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "kebab-case")]

@@ -1,9 +1,5 @@
 //! The images that are listed for a registry are those that the DaemonSets use, no more and no less.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use rstest::rstest;
@@ -17,7 +13,7 @@ use wn_plan::workload::network_agent::{self, Parts};
 use wn_plan::workload::node_agent::node_agent;
 use wn_plan::workload::{Workload, images};
 
-use common::{context, spec};
+use crate::common::{context, spec};
 
 const CALICO: Version = Version::new(3, 32, 1);
 const KUBERNETES: Version = Version::new(1, 36, 3);

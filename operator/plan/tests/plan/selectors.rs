@@ -1,9 +1,5 @@
 //! Pools that serve no Windows node are never touched, whatever their selectors and the nodes' labels are.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -11,7 +7,7 @@ use proptest::sample::select;
 use serde_json::json;
 use wn_plan::observed::NodeFacts;
 
-use common::*;
+use crate::common::*;
 
 type Labels = BTreeMap<&'static str, &'static str>;
 

@@ -1,9 +1,5 @@
 //! Etcd as Calico's datastore: what differs from custom resources, and what is reported when it cannot be used.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use insta::{assert_snapshot, assert_yaml_snapshot};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -15,7 +11,7 @@ use wn_api::spec::NetworkType;
 use wn_plan::node::ClusterContext;
 use wn_plan::observed::{Announced, EtcdTrouble, Observed};
 
-use common::*;
+use crate::common::*;
 
 fn cluster() -> Cluster {
     Cluster::vxlan().in_etcd()

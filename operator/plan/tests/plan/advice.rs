@@ -1,9 +1,5 @@
 //! Each limit, in a cluster that runs into it and in one that does not.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::BTreeSet;
 
 use serde_json::json;
@@ -15,7 +11,7 @@ use wn_api::status::Severity;
 use wn_plan::advice::{self, Advisory};
 use wn_plan::observed::{BlockFacts, DaemonSetFacts, Misplaced, NatChange};
 
-use common::*;
+use crate::common::*;
 
 /// Nothing to say about it.
 fn quiet() -> Cluster {

@@ -1,15 +1,11 @@
 //! What gives a platform away, and which one wins where several are seen.
 
-#![allow(clippy::unwrap_used)]
-
-mod common;
-
 use rstest::rstest;
 use wn_api::spec::Platform;
 use wn_plan::observed::{LinuxNodeFacts, NodeFacts, Observed};
 use wn_plan::platform::{self, Found};
 
-use common::spec;
+use crate::common::spec;
 
 fn detect(observed: &Observed) -> Option<Found> {
     platform::of(&spec("{}"), observed)

@@ -1,7 +1,5 @@
 //! What tests are made from. Each test file uses its part.
 
-#![allow(dead_code, unused_imports, clippy::unwrap_used, clippy::panic)]
-
 mod cluster;
 mod pass;
 mod server;
