@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use wn_api::names;
 
-use super::environment::Environment;
+use super::environment::{Environment, FLANNEL};
 use super::proxy::Write;
 use super::user;
 use crate::calico_fields::{BGP, VXLAN, configured};
@@ -147,7 +147,7 @@ async fn restored(environment: &Environment) -> Result<()> {
         environment.before
     );
     ensure!(
-        flannel::net_conf(test).await? == user::FLANNEL,
+        flannel::net_conf(test).await? == FLANNEL,
         "flannel is not restored"
     );
     for name in [

@@ -14,7 +14,6 @@ use wn_api::names;
 use super::fault::Fault;
 use super::link::Link;
 use super::proxy::{Proxy, Refused, Write};
-use super::user;
 use crate::control_plane::{CalicoApi, CalicoEtcd, ClusterOptions};
 use crate::etcd_fixture::{Fixture, SECRET};
 use crate::flannel;
@@ -23,6 +22,8 @@ use crate::simulator::Simulator;
 use crate::test_cluster::{LIMIT, TestCluster};
 
 pub const REPLICAS: usize = 2;
+/// flannel's configuration before the operator first wrote: its VNI is one that Windows cannot have.
+pub const FLANNEL: &str = r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}"#;
 /// A status may follow the change that it reports by a second.
 const QUIET: Duration = Duration::from_millis(1500);
 
@@ -109,7 +110,7 @@ impl Environment {
             }
         };
         flannel::assign_pod_cidrs(&test).await?;
-        flannel::install(&test, user::FLANNEL).await?;
+        flannel::install(&test, FLANNEL).await?;
         let before = calico(&test, etcd.as_ref()).await?;
         let mut replicas = Vec::new();
         for number in 0..REPLICAS {

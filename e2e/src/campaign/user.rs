@@ -22,8 +22,6 @@ const NETWORKS: [&str; 5] = [
 ];
 /// The first so many of them take their configuration from an etcd.
 const WITH_ETCD: usize = 3;
-/// flannel's configuration before the operator first wrote: its VNI is one that Windows cannot have.
-pub const FLANNEL: &str = r#"{"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}"#;
 
 /// Pools of the campaign's user are called this and a number.
 const POOL: &str = "campaign-";
