@@ -172,7 +172,11 @@ impl TestCluster {
             .map_or_else(String::new, RunningOperator::log);
         let tail: Vec<_> = log.lines().rev().take(20).collect();
         let status = serde_json::to_string_pretty(&config["status"]).unwrap_or_default();
-        format!("status: {status}\nlog, newest first:\n{}", tail.join("\n"))
+        let agents = self.simulator.all_problems();
+        format!(
+            "status: {status}\nagents: {agents:?}\nlog, newest first:\n{}",
+            tail.join("\n")
+        )
     }
 
     pub fn calico(&self, kind: ConfigKind) -> Api<DynamicObject> {

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use kube::Client;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tracing::{debug, warn};
 
 use super::cache::{Cache, Concerns};
@@ -17,6 +19,8 @@ use super::rights::LastLists;
 
 /// Nodes looked at side by side: enough to keep an API server on two cores busy.
 const WORKERS: usize = 16;
+/// No request may keep a node from being looked at, as when the API server is restarted.
+const LIMIT: Duration = Duration::from_secs(10);
 /// Watch events waiting to be taken over.
 const BACKLOG: usize = 256;
 
@@ -63,12 +67,25 @@ impl Shared {
         lock(&self.problems).get(node).cloned().unwrap_or_default()
     }
 
+    /// Of every node that has some.
+    pub fn all_problems(&self) -> BTreeMap<String, Vec<String>> {
+        let mut all = lock(&self.problems).clone();
+        all.retain(|_, problems| !problems.is_empty());
+        all
+    }
+
     pub fn set_problems(&self, node: &str, problems: Vec<String>) {
         let mut all = lock(&self.problems);
         if all.get(node) != Some(&problems) {
             debug!(node, ?problems, "simulator: node");
             all.insert(node.to_owned(), problems);
         }
+    }
+
+    /// Looking at the node failed: it is looked at again.
+    fn fails(&self, node: &str, error: &str) {
+        self.set_problems(node, vec![format!("simulator: {error}")]);
+        self.wake_later(node);
     }
 
     /// Has `node` looked at. A simulator that has ended looks at nothing.
@@ -126,9 +143,10 @@ pub async fn run(shared: Arc<Shared>, mut woken: UnboundedReceiver<String>) {
             let Some(node) = queue.next() else { break };
             let shared = Arc::clone(&shared);
             jobs.spawn(async move {
-                if let Err(error) = node::sync(&shared, &node).await {
-                    debug!(node, %error, "simulator: will retry");
-                    shared.wake_later(&node);
+                match timeout(LIMIT, node::sync(&shared, &node)).await {
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => shared.fails(&node, &error.to_string()),
+                    Err(_) => shared.fails(&node, "the API server does not answer"),
                 }
                 node
             });

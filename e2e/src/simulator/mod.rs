@@ -28,6 +28,7 @@ mod rights;
 mod seen;
 mod selector;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -79,6 +80,11 @@ impl Simulator {
     /// What the agents on `node` would have in their logs: `<container>: <why it is not ready>`.
     pub fn problems(&self, node: &str) -> Vec<String> {
         self.shared.problems(node)
+    }
+
+    /// The same of every node on which one is not ready.
+    pub fn all_problems(&self) -> BTreeMap<String, Vec<String>> {
+        self.shared.all_problems()
     }
 }
 
