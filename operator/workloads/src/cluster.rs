@@ -2,10 +2,12 @@
 //! endpoints.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use crate::convert::{self, Converted, Item, Pod};
+use crate::findings::ObjectName;
 use crate::index::Index;
 use crate::input::Objects;
 use crate::model::{Direction, Policy, PolicyId, PolicyKind, Tier};
@@ -35,7 +37,7 @@ pub struct Cluster {
     /// Policies that select no pod of a Windows node.
     pub inactive: Vec<PolicyId>,
     /// Objects of kinds and fields that the release does not know.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<Unknown>,
     /// Objects that Calico's API refuses.
     pub refused: Vec<Refusal>,
     /// Policies that Felix treats as missing, because it cannot use them.
@@ -44,6 +46,25 @@ pub struct Cluster {
     pub host_endpoints: Vec<String>,
     /// Profiles that exist, by name: true if the profile allows everything, false if it has no rules.
     pub profiles: HashMap<String, bool>,
+}
+
+/// An object that the release does not know.
+#[derive(Clone, Debug)]
+pub struct Unknown {
+    /// The object.
+    pub object: ObjectName,
+    /// The field that is not known, if the kind is.
+    pub field: Option<&'static str>,
+}
+
+/// Prints the object, and the field in parentheses.
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field {
+            Some(field) => write!(f, "{} (field {field})", self.object),
+            None => write!(f, "{}", self.object),
+        }
+    }
 }
 
 /// A pod of a Windows node.
@@ -191,9 +212,13 @@ fn named_address(item: &Item) -> Option<(Ipv4Addr, String)> {
 }
 
 /// Policies whose kind and fields the release knows; the names of the others are added to `unknown`.
-fn known(objects: &Objects, release: Release, unknown: &mut Vec<String>) -> Vec<Converted> {
+fn known(objects: &Objects, release: Release, unknown: &mut Vec<Unknown>) -> Vec<Converted> {
     if !release.has_tiers() {
-        unknown.extend(objects.tiers.keys().map(|(_, name)| format!("Tier {name}")));
+        let tiers = objects.tiers.keys();
+        unknown.extend(tiers.map(|(_, name)| Unknown {
+            object: ObjectName::of_calico("Tier", "", name),
+            field: None,
+        }));
     }
     let mut all = convert::policies(objects);
     all.retain(|policy| {
@@ -204,10 +229,11 @@ fn known(objects: &Objects, release: Release, unknown: &mut Vec<String>) -> Vec<
         };
         let tier = policy.spec.tier.as_str();
         let is_of_unknown_tier = !release.has_tiers() && !["", Tier::DEFAULT].contains(&tier);
-        if !is_known {
-            unknown.push(policy.id.to_string());
-        } else if is_of_unknown_tier {
-            unknown.push(format!("{} (field tier)", policy.id));
+        if !is_known || is_of_unknown_tier {
+            unknown.push(Unknown {
+                object: ObjectName::of_policy(&policy.id),
+                field: is_known.then_some("tier"),
+            });
         }
         is_known && !is_of_unknown_tier
     });

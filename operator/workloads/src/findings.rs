@@ -2,6 +2,7 @@
 //! policy with a packet that shows it, and what else users should know about policies on Windows.
 
 mod cause;
+mod object;
 mod shapes;
 mod table;
 mod words;
@@ -10,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+pub use object::{ObjectName, ObjectReference};
 pub use table::{Code, Entry};
 
 use crate::cluster::{Endpoint, Refused};
@@ -33,14 +35,14 @@ pub enum Severity {
 }
 
 /// A finding about a policy, a Service, a pod or another object on Windows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// Kind of the finding.
     pub code: Code,
     /// Severity in this cluster.
     pub severity: Severity,
     /// Kind, namespace and name of the object.
-    pub object: String,
+    pub object: ObjectName,
     /// Path of the field in the object, if one field is the cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
@@ -71,11 +73,15 @@ pub fn all(objects: &Objects, release: Release) -> Vec<Finding> {
     findings
 }
 
-/// Sorts findings by severity, highest first, and then by code, object and field.
+/// Sorts findings by severity, highest first, and then by code, object, field and the rest.
 pub fn sort(findings: &mut [Finding]) {
-    findings.sort_by(|a, b| {
-        let key = |f: &Finding| (f.code, f.object.clone(), f.field.clone());
-        b.severity.cmp(&a.severity).then_with(|| key(a).cmp(&key(b)))
+    findings.sort_unstable_by(|a, b| {
+        let by_object = || (a.code, &a.object, &a.field).cmp(&(b.code, &b.object, &b.field));
+        let by_rest = || (&a.message, &a.flow, &a.pods).cmp(&(&b.message, &b.flow, &b.pods));
+        b.severity
+            .cmp(&a.severity)
+            .then_with(by_object)
+            .then_with(by_rest)
     });
 }
 
@@ -160,7 +166,7 @@ fn finding(evaluation: &Evaluation, cause: &Cause<'_>, effect: &Effect<'_>) -> F
     Finding {
         code: cause.code,
         severity: effect.severity(),
-        object: cause.policy.id.to_string(),
+        object: ObjectName::of_policy(&cause.policy.id),
         field: Some(words::field(cause)),
         message: words::message(cause, effect.open, effect.closed, effect.cuts_off),
         flow,

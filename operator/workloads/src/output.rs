@@ -220,7 +220,7 @@ impl Report {
             rejected: refused.map(|r| format!("{}: {}", r.object, r.error)).collect(),
             if_stored: (!cluster.refused.is_empty()).then(|| IfStored::new(objects, release)),
             inactive_policies: cluster.inactive.iter().map(ToString::to_string).collect(),
-            unknown: cluster.unknown.clone(),
+            unknown: cluster.unknown.iter().map(ToString::to_string).collect(),
             rules: rule_lines(&evaluation),
             endpoints: endpoints(&evaluation),
         }

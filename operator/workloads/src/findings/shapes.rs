@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Code, Finding, Severity};
+use super::{Code, Finding, ObjectName, Severity};
 use crate::difference::Verdict;
 use crate::evaluate::Evaluation;
 use crate::felix::{self, Acl, Addresses};
@@ -22,21 +22,25 @@ pub fn all(evaluation: &Evaluation) -> Vec<Finding> {
         finding(
             Code::HostEndpoint,
             Severity::Warning,
-            format!("HostEndpoint {name}"),
+            ObjectName::of_calico("HostEndpoint", "", name),
             message,
         )
     }));
     let not_for_pods = cluster.policies.iter().filter(|p| p.do_not_track || p.pre_dnat);
     findings.extend(not_for_pods.map(|policy| {
         let message = "selects pods of Windows nodes, and is not applied to them";
-        finding(Code::NotForPods, Severity::Info, policy.id.to_string(), message)
+        let object = ObjectName::of_policy(&policy.id);
+        finding(Code::NotForPods, Severity::Info, object, message)
     }));
-    findings.extend(cluster.unknown.iter().map(|object| {
+    findings.extend(cluster.unknown.iter().map(|unknown| {
         let message = format!(
             "Calico {} does not know it and does not enforce it",
             cluster.release
         );
-        finding(Code::UnknownToRelease, Severity::Warning, object.clone(), message)
+        let object = unknown.object.clone();
+        let mut finding = finding(Code::UnknownToRelease, Severity::Warning, object, message);
+        finding.field = unknown.field.map(|field| format!("spec.{field}"));
+        finding
     }));
     findings
 }
@@ -70,7 +74,7 @@ pub fn of_refused(stored: &Evaluation) -> Vec<Finding> {
         .collect()
 }
 
-fn finding(code: Code, severity: Severity, object: String, message: impl Into<String>) -> Finding {
+fn finding(code: Code, severity: Severity, object: ObjectName, message: impl Into<String>) -> Finding {
     let entry = code.entry();
     Finding {
         code,
@@ -97,7 +101,7 @@ fn panics(evaluation: &Evaluation) -> Vec<Finding> {
         let of_policy = |set: &str| {
             let mut policies = evaluation.cluster.policies.iter().map(|policy| &policy.id);
             let found = policies.find(|id| set.strip_prefix("policy-") == Some(&id.felix()));
-            found.map_or_else(|| set.to_owned(), ToString::to_string)
+            found.map_or_else(|| ObjectName::other(set), ObjectName::of_policy)
         };
         let message = format!(
             "its Pass and {} have lists of ports that end with the same port: Felix panics, and no pod of the node has its policies",
@@ -116,7 +120,7 @@ fn edits(evaluation: &Evaluation) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_used = cluster.classes.iter().any(|class| !class.tiers.is_empty());
     if cluster.release.loses_rule_edits() && is_used {
-        let object = format!("Calico {}", cluster.release);
+        let object = ObjectName::other(format!("Calico {}", cluster.release));
         let message =
             "edits of ports, networks and actions of policies do not reach running pods of Windows nodes";
         findings.push(finding(Code::RuleEdits, Severity::Error, object, message));
@@ -138,7 +142,7 @@ fn edits(evaluation: &Evaluation) -> Vec<Finding> {
                 "is in tier {}, after another tier of its pods: pods that match its selectors later are not added to the ACLs of running pods",
                 policy.tier
             );
-            let object = policy.id.to_string();
+            let object = ObjectName::of_policy(&policy.id);
             findings.push(finding(Code::LaterTierMembers, Severity::Error, object, message));
         }
     }
@@ -189,7 +193,8 @@ fn long_rule(policy: &Policy, rule: &Rule, direction: Direction, acls: &[Acl]) -
     } else {
         Severity::Info
     };
-    let mut finding = finding(Code::ManyAddresses, severity, policy.id.to_string(), message);
+    let object = ObjectName::of_policy(&policy.id);
+    let mut finding = finding(Code::ManyAddresses, severity, object, message);
     finding.field = Some(format!("spec.{}[{}]", direction.as_str(), rule.origin.index));
     Some(finding)
 }

@@ -10,6 +10,7 @@ pub mod position;
 mod problem;
 mod read;
 pub(crate) mod service;
+mod store;
 pub(crate) mod workload;
 
 use std::collections::BTreeMap;

@@ -9,6 +9,7 @@ use super::kubernetes::{Metadata, NetworkPolicySpec};
 use super::problem::{InputError, Invalid, Problem, Where};
 use super::workload::WorkloadKind;
 use super::{Key, Objects};
+use crate::kinds::Kind;
 
 /// Maximum number of values in one document: a list of 20,000 pods has fewer.
 const MOST_NODES: usize = 20_000_000;
@@ -57,6 +58,15 @@ impl Objects {
             })
     }
 
+    /// Adds the object of a kind, which replaces the one with the same key.
+    ///
+    /// # Errors
+    /// A field has an invalid value; the error names the field.
+    pub(crate) fn put(&mut self, kind: &Kind, key: Key, value: Value) -> Result<(), String> {
+        self.insert(kind.group, kind.kind, key, without_nulls(value))
+            .map_err(|invalid| invalid.message())
+    }
+
     fn document(&mut self, text: &str) -> Result<(), Problem> {
         if is_blank(text) {
             return Ok(());
@@ -88,7 +98,8 @@ impl Objects {
         }
         let key = key(&metadata);
         let object = described(&kind, &key);
-        self.insert(&api, &kind, key, value).map_err(|invalid| Problem {
+        let group = api.split_once('/').map_or("", |(group, _)| group);
+        self.insert(group, &kind, key, value).map_err(|invalid| Problem {
             message: invalid.message(),
             place: Where::Field {
                 object,
@@ -97,8 +108,7 @@ impl Objects {
         })
     }
 
-    fn insert(&mut self, api: &str, kind: &str, key: Key, value: Value) -> Result<(), Invalid> {
-        let group = api.split_once('/').map_or("", |(group, _)| group);
+    fn insert(&mut self, group: &str, kind: &str, key: Key, value: Value) -> Result<(), Invalid> {
         let cluster_key = || (String::new(), key.1.clone());
         match (group, kind) {
             ("", "Node") => insert(&mut self.nodes, cluster_key(), value)?,

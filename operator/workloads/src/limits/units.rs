@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::cluster::Host;
 use super::placement::{Placement, Target, position};
+use crate::findings::ObjectName;
 use crate::input::kubernetes::{OwnerReference, Texts};
 use crate::input::pod::{Container, Pod, PodSpec};
 use crate::input::workload::{Workload, WorkloadKind};
@@ -12,8 +13,8 @@ use crate::input::{Key, Objects};
 /// An object with pods of one template.
 #[derive(Debug)]
 pub struct Unit<'a> {
-    /// Kind, namespace and name.
-    pub object: String,
+    /// The object.
+    pub object: ObjectName,
     /// The namespace.
     pub namespace: &'a str,
     /// Path of the spec of the pods in the object.
@@ -131,7 +132,7 @@ impl<'a> Builder<'a, '_> {
             | WorkloadKind::ReplicationController => Some(workload.spec.replicas.unwrap_or(1)),
             WorkloadKind::DaemonSet | WorkloadKind::Job | WorkloadKind::CronJob => None,
         };
-        let object = format!("{} {namespace}/{name}", kind.as_str());
+        let object = ObjectName::new(kind.group(), kind.as_str(), namespace, name);
         self.positions
             .insert((kind, namespace.as_str(), name.as_str()), self.units.len());
         self.add(
@@ -171,8 +172,11 @@ impl<'a> Builder<'a, '_> {
         }
         let position = self.units.len();
         let (object, path) = match id {
-            Some((kind, _, owner)) => (format!("{} {namespace}/{owner}", kind.as_str()), kind.pod_spec()),
-            None => (format!("Pod {namespace}/{name}"), "spec"),
+            Some((kind, _, owner)) => (
+                ObjectName::new(kind.group(), kind.as_str(), namespace, owner),
+                kind.pod_spec(),
+            ),
+            None => (ObjectName::new("", "Pod", namespace, name), "spec"),
         };
         self.positions.extend(id.map(|id| (id, position)));
         self.add(object, namespace, path, &pod.metadata.labels, &pod.spec);
@@ -181,7 +185,7 @@ impl<'a> Builder<'a, '_> {
 
     fn add(
         &mut self,
-        object: String,
+        object: ObjectName,
         namespace: &'a str,
         path: &'static str,
         labels: &'a Texts,

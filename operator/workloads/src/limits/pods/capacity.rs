@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::cluster::{Cluster, Host};
 use super::super::hit::Hit;
-use crate::findings::{Code, Finding};
+use crate::findings::{Code, Finding, ObjectName};
 use crate::input::calico::IpPool;
 use crate::net;
 use crate::selector::Selector;
@@ -25,7 +25,7 @@ pub fn findings(cluster: &Cluster<'_>) -> Vec<Finding> {
     for unit in &cluster.units {
         for pod in unit.pods.iter().filter(|pod| !pod.spec.host_network) {
             let owners = on_nodes.entry(&pod.spec.node_name).or_default();
-            owners.entry(&unit.object).or_default().push(&pod.name);
+            owners.entry(unit.object.as_str()).or_default().push(&pod.name);
         }
     }
     let hosts = cluster.windows.iter();
@@ -52,7 +52,7 @@ fn of_host(cluster: &Cluster<'_>, host: &Host<'_>, owners: &Owners<'_>) -> Optio
     );
     let pods = owners.values().flatten().map(|name| (*name).to_owned()).collect();
     let hit = Hit::error(Code::TooManyPods, "", message);
-    Some(hit.of(&format!("Node {}", host.name), "", pods))
+    Some(hit.of(&ObjectName::new("", "Node", "", host.name), "", pods))
 }
 
 /// Addresses for pods in the largest block that the node can have.

@@ -59,7 +59,7 @@ fn differing(view: &View<'_>, index: usize, port: &ServicePort) -> Option<Hit> {
     let mut numbers: BTreeMap<u16, String> = BTreeMap::new();
     for unit in &view.units {
         if let Some(number) = number_of(unit, name, &port.protocol) {
-            numbers.entry(number).or_insert_with(|| unit.object.clone());
+            numbers.entry(number).or_insert_with(|| unit.object.to_string());
         }
     }
     let slices = view.slices.iter().filter(|slice| !slice.endpoints.is_empty());

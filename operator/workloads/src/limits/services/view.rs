@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::super::cluster::{Cluster, is_windows};
 use super::super::units::Unit;
+use crate::findings::ObjectName;
 use crate::input::Key;
 use crate::input::kubernetes::Texts;
 use crate::input::service::{EndpointSlice, Service, ServiceSpec, SliceEndpoint};
@@ -108,9 +109,9 @@ impl<'a> View<'a> {
     }
 
     /// Kind, namespace and name.
-    pub fn object(&self) -> String {
+    pub fn object(&self) -> ObjectName {
         let (namespace, name) = self.key;
-        format!("Service {namespace}/{name}")
+        ObjectName::new("", "Service", namespace, name)
     }
 
     /// An object with pods on Windows nodes that name the Service.
