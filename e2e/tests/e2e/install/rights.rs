@@ -150,6 +150,8 @@ async fn test_cluster(calico_api: CalicoApi) -> Result<TestCluster> {
     cluster
         .kubectl(&["create", "namespace", "tigera-operator"])
         .await?;
+    cluster.install_neighbour(Neighbour::ClusterNetworkPolicy).await?;
+    cluster.install_calico_policy(calico_api).await?;
     cluster.install_neighbour(Neighbour::DatastoreMigration).await?;
     cluster.install_neighbour(Neighbour::Installation).await?;
     cluster.install_neighbour(Neighbour::TigeraStatus).await?;
