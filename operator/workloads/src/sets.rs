@@ -1,14 +1,14 @@
 //! Sets of addresses that rules refer to by selector, service or named port.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
 use crate::convert::Item;
 use crate::index::Index;
 use crate::input::Objects;
-use crate::input::service::EndpointSlice;
+use crate::input::slice::EndpointSlice;
 use crate::model::{Direction, Name, Policy, Side};
 use crate::net::{self, Spans};
 use crate::selector::Selector;
@@ -177,19 +177,11 @@ struct Services<'a> {
     slices: HashMap<(String, String), Vec<&'a EndpointSlice>>,
 }
 
-/// Label of an EndpointSlice: the name of its Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
-
 impl<'a> Services<'a> {
     fn new(objects: &'a Objects) -> Self {
         let mut slices: HashMap<_, Vec<_>> = HashMap::new();
         for ((namespace, _), slice) in &objects.endpoint_slices {
-            let service = slice
-                .metadata
-                .labels
-                .get(SERVICE_NAME)
-                .cloned()
-                .unwrap_or_default();
+            let service = slice.service.as_deref().unwrap_or_default().to_owned();
             slices
                 .entry((namespace.clone(), service))
                 .or_default()
@@ -204,13 +196,8 @@ impl<'a> Services<'a> {
 
     fn members(&self, service: &(String, String)) -> Members {
         let slices = self.slices(service).iter();
-        let addresses = slices.flat_map(|slice| slice.endpoints.iter().flat_map(|e| &e.addresses));
-        Members::of(
-            addresses
-                .filter_map(|text| version_4(text))
-                .map(net::host)
-                .collect(),
-        )
+        let addresses = slices.flat_map(|slice| slice.addresses());
+        Members::of(addresses.map(net::host).collect())
     }
 
     fn sockets(&self, service: &(String, String)) -> Vec<Socket> {
@@ -222,21 +209,12 @@ impl<'a> Services<'a> {
                     Some("SCTP") => Name::Sctp,
                     _ => Name::Tcp,
                 };
-                let addresses = slice.endpoints.iter().flat_map(|e| &e.addresses);
-                let addresses = addresses.filter_map(|text| version_4(text));
+                let addresses = slice.addresses();
                 sockets.extend(addresses.map(|address| (address, protocol.number(), port)));
             }
         }
         sockets.sort_unstable();
         sockets.dedup();
         sockets
-    }
-}
-
-/// Reads an IPv4 address. Endpoints may also be names or IPv6 addresses.
-fn version_4(text: &str) -> Option<Ipv4Addr> {
-    match net::parse(text)?.0 {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
     }
 }

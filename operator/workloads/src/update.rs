@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::cluster::{Class, Cluster, Endpoint, Refused};
 use crate::evaluate::Evaluation;
-use crate::input::pod::Pod as PodObject;
+use crate::input::pod::{Addresses, Pod as PodObject, PodClass};
 use crate::input::{Key, Objects};
 use crate::model::{Direction, Policy, PolicyId};
 use crate::output::{AclLine, acl_lines};
@@ -310,11 +310,11 @@ fn is_dirty(old: &State<'_>, new: &State<'_>, name: &str) -> bool {
         return true;
     };
     let key = (is.pod.namespace.clone(), is.pod.name.clone());
-    let object = |state: &State<'_>| state.objects.pods.get(&key).map(of_endpoint);
+    let [was_object, is_object] = [old, new].map(|state| state.objects.pods.get(&key).map(of_endpoint));
     let matched = new.matched(is);
     // If a tier changes, Felix evaluates all endpoints with policies again.
     let tiers_changed = old.objects.tiers != new.objects.tiers && !matched.is_empty();
-    tiers_changed || object(old) != object(new) || old.matched(was) != matched
+    tiers_changed || was_object != is_object || old.matched(was) != matched
 }
 
 fn changed_objects<T: PartialEq>(old: &BTreeMap<Key, T>, new: &BTreeMap<Key, T>) -> usize {
@@ -323,10 +323,7 @@ fn changed_objects<T: PartialEq>(old: &BTreeMap<Key, T>, new: &BTreeMap<Key, T>)
         .count()
 }
 
-/// The fields of a pod that its endpoint depends on.
-fn of_endpoint(pod: &PodObject) -> PodObject {
-    let mut pod = pod.clone();
-    pod.status.phase.clear();
-    pod.metadata.annotations.clear();
-    pod
+/// What the endpoint of a pod depends on.
+fn of_endpoint(pod: &PodObject) -> (&PodClass, &str, &Addresses) {
+    (&pod.class, &pod.node, &pod.addresses)
 }

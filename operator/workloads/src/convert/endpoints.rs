@@ -2,7 +2,7 @@
 //! `PodToWorkloadEndpoints` and the update processors).
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use ipnet::{IpNet, Ipv4Net};
@@ -17,10 +17,20 @@ use crate::net;
 /// Label of a Node with its operating system.
 const OS: &str = "kubernetes.io/os";
 
+/// Labels, including inherited ones.
+type Labels = BTreeMap<String, String>;
+
+fn owned(texts: &Texts) -> Labels {
+    let texts = texts.iter();
+    texts
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}
+
 /// Something that selectors of rules select.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    labels: BTreeMap<String, String>,
+    labels: Labels,
     /// Its IPv4 addresses.
     pub nets: Vec<Ipv4Net>,
     /// Set for a pod; `None` for network sets and host endpoints.
@@ -64,7 +74,7 @@ pub fn items(objects: &Objects) -> Vec<Item> {
         .iter()
         .filter_map(|(key, pod)| of_pod(key, pod, &inherited));
     let sets = objects.network_sets.iter().map(|((namespace, _), set)| {
-        let mut labels = set.metadata.labels.clone();
+        let mut labels = owned(&set.metadata.labels);
         if !namespace.is_empty() {
             labels.insert(NAMESPACE.to_owned(), namespace.clone());
             inherited.add_namespace(&mut labels, namespace);
@@ -76,7 +86,7 @@ pub fn items(objects: &Objects) -> Vec<Item> {
         }
     });
     let hosts = objects.host_endpoints.values().map(|endpoint| Item {
-        labels: endpoint.metadata.labels.clone(),
+        labels: owned(&endpoint.metadata.labels),
         nets: networks(&endpoint.spec.expected_ips),
         pod: None,
     });
@@ -99,15 +109,14 @@ fn networks(texts: &[String]) -> Vec<Ipv4Net> {
 }
 
 fn of_pod((namespace, name): &Key, pod: &Object, inherited: &Inherited<'_>) -> Option<Item> {
-    let spec = &pod.spec;
-    if spec.host_network || spec.node_name.is_empty() || is_finished(pod) {
+    let spec = &pod.class.spec;
+    if spec.host_network || pod.node.is_empty() || pod.has_left_network {
         return None;
     }
-    let nets: Vec<Ipv4Net> = addresses(pod)?.into_iter().map(net::host).collect();
+    let nets: Vec<Ipv4Net> = pod.addresses.get()?.iter().copied().map(net::host).collect();
     let address = nets.first()?.addr();
-    let of_others = |label: &str| label.starts_with(OF_NAMESPACE) || label.starts_with(OF_SERVICE_ACCOUNT);
-    let own = pod.metadata.labels.iter().filter(|(label, _)| !of_others(label));
-    let mut labels: Texts = own.map(|(k, v)| (k.clone(), v.clone())).collect();
+    let mut labels = owned(&pod.class.labels);
+    labels.retain(|label, _| !label.starts_with(OF_NAMESPACE) && !label.starts_with(OF_SERVICE_ACCOUNT));
     labels.insert(NAMESPACE.to_owned(), namespace.clone());
     labels.insert(ORCHESTRATOR.to_owned(), "k8s".to_owned());
     let mut profiles = vec![format!("kns.{namespace}")];
@@ -124,7 +133,7 @@ fn of_pod((namespace, name): &Key, pod: &Object, inherited: &Inherited<'_>) -> O
         pod: Some(Pod {
             namespace: namespace.clone(),
             name: name.clone(),
-            node: spec.node_name.clone(),
+            node: pod.node.to_string(),
             address,
             profiles: profiles.into(),
             ports: [&spec.containers, &spec.init_containers]
@@ -142,7 +151,7 @@ struct Inherited<'a> {
 }
 
 impl Inherited<'_> {
-    fn add_namespace(&self, labels: &mut Texts, namespace: &str) {
+    fn add_namespace(&self, labels: &mut Labels, namespace: &str) {
         if let Some(object) = self
             .objects
             .namespaces
@@ -152,7 +161,7 @@ impl Inherited<'_> {
         }
     }
 
-    fn add_service_account(&self, labels: &mut Texts, namespace: &str, name: &str) {
+    fn add_service_account(&self, labels: &mut Labels, namespace: &str, name: &str) {
         let key = (namespace.to_owned(), name.to_owned());
         if let Some(object) = self.objects.service_accounts.get(&key) {
             inherit(labels, OF_SERVICE_ACCOUNT, &object.metadata.labels, name);
@@ -160,55 +169,15 @@ impl Inherited<'_> {
     }
 }
 
-fn inherit(labels: &mut Texts, prefix: &str, of_parent: &Texts, name: &str) {
+fn inherit(labels: &mut Labels, prefix: &str, of_parent: &Texts, name: &str) {
     for (label, value) in of_parent.iter().filter(|(label, _)| *label != NAME) {
         labels
             .entry(format!("{prefix}{label}"))
-            .or_insert_with(|| value.clone());
+            .or_insert_with(|| value.to_owned());
     }
     labels
         .entry(format!("{prefix}{NAME}"))
         .or_insert_with(|| name.to_owned());
-}
-
-fn is_finished(pod: &Object) -> bool {
-    let emptied = |annotation: &str| {
-        pod.metadata
-            .annotations
-            .get(annotation)
-            .is_some_and(String::is_empty)
-    };
-    let is_deleted = pod.metadata.deletion_timestamp.is_some();
-    let has_lost_address = ["cni.projectcalico.org/podIP", "vpc.amazonaws.com/pod-ips"];
-    (is_deleted && has_lost_address.into_iter().any(emptied))
-        || matches!(pod.status.phase.as_str(), "Failed" | "Succeeded" | "Completed")
-}
-
-/// IPv4 addresses of a pod; `None` if one is invalid.
-fn addresses(pod: &Object) -> Option<Vec<Ipv4Addr>> {
-    let annotation = |name: &str| pod.metadata.annotations.get(name).filter(|text| !text.is_empty());
-    let listed = |text: &String| text.split(',').map(str::to_owned).collect();
-    let status = &pod.status;
-    let texts: Vec<String> = if !status.pod_ips.is_empty() {
-        status.pod_ips.iter().map(|ip| ip.ip.clone()).collect()
-    } else if !status.pod_ip.is_empty() {
-        vec![status.pod_ip.clone()]
-    } else {
-        [
-            "cni.projectcalico.org/podIPs",
-            "cni.projectcalico.org/podIP",
-            "vpc.amazonaws.com/pod-ips",
-        ]
-        .into_iter()
-        .find_map(|name| annotation(name).map(listed))
-        .unwrap_or_default()
-    };
-    let parsed: Option<Vec<IpAddr>> = texts.iter().map(|text| Some(net::parse(text)?.0)).collect();
-    let of_version_4 = parsed?.into_iter().filter_map(|address| match address {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    });
-    Some(of_version_4.collect())
 }
 
 fn named_ports(container: &Container) -> Vec<(String, u8, u16)> {

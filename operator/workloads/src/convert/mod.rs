@@ -40,8 +40,8 @@ pub fn policies(objects: &Objects) -> Vec<Converted> {
         });
     let cluster = objects
         .cluster_network_policies
-        .values()
-        .filter_map(cluster_policy::converted);
+        .iter()
+        .filter_map(|((_, name), policy)| cluster_policy::converted(name, policy));
     let calico = objects
         .calico_policies
         .iter()

@@ -10,10 +10,13 @@ pub mod position;
 mod problem;
 mod read;
 pub(crate) mod service;
+pub(crate) mod slice;
 mod store;
+mod texts;
 pub(crate) mod workload;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 pub(crate) use number_or_text::{NumberOrText, Port, Protocol};
 pub use problem::InputError;
@@ -22,8 +25,9 @@ pub use read::Manifest;
 use calico::{BgpConfiguration, CalicoPolicy, HostEndpoint, IpPool, NetworkSet, Tier};
 use cluster_policy::ClusterNetworkPolicy;
 use kubernetes::{Namespace, NetworkPolicy, Node, ServiceAccount};
-use pod::Pod;
-use service::{EndpointSlice, Service};
+use pod::{Pod, PodClass};
+use service::Service;
+use slice::EndpointSlice;
 use workload::{DisruptionBudget, RuntimeClass, Workload, WorkloadKind};
 
 /// Namespace (empty for cluster-scoped objects) and name.
@@ -52,6 +56,14 @@ pub struct Objects {
     pub(crate) runtime_classes: BTreeMap<Key, RuntimeClass>,
     /// Objects of other kinds, as `kind name`.
     pub ignored: Vec<String>,
+    shared: Shared,
+}
+
+/// What objects have in common, each once.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    pod_classes: HashSet<Arc<PodClass>>,
+    nodes: HashSet<Arc<str>>,
 }
 
 impl Objects {

@@ -1,18 +1,31 @@
 //! Reads objects from text, with several documents and lists. Errors name the file, the line and the field.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::calico::{CalicoPolicy, PolicyKind};
 use super::documents::{documents, is_blank};
-use super::kubernetes::{Metadata, NetworkPolicySpec};
+use super::kubernetes::NetworkPolicySpec;
+use super::pod::Pod;
 use super::problem::{InputError, Invalid, Problem, Where};
+use super::slice::{EndpointSlice, share};
 use super::workload::WorkloadKind;
 use super::{Key, Objects};
 use crate::kinds::Kind;
 
 /// Maximum number of values in one document: a list of 20,000 pods has fewer.
 const MOST_NODES: usize = 20_000_000;
+
+/// What identifies an object of a kind.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    name: String,
+    namespace: String,
+}
 
 /// A text with objects, and its name in errors.
 #[derive(Clone, Copy, Debug)]
@@ -114,9 +127,9 @@ impl Objects {
             ("", "Node") => insert(&mut self.nodes, cluster_key(), value)?,
             ("", "Namespace") => insert(&mut self.namespaces, cluster_key(), value)?,
             ("", "ServiceAccount") => insert(&mut self.service_accounts, key, value)?,
-            ("", "Pod") => insert(&mut self.pods, key, value)?,
+            ("", "Pod") => self.insert_pod(key, value)?,
             ("", "Service") => insert(&mut self.services, key, value)?,
-            ("discovery.k8s.io", "EndpointSlice") => insert(&mut self.endpoint_slices, key, value)?,
+            ("discovery.k8s.io", "EndpointSlice") => self.insert_slice(key, value)?,
             ("networking.k8s.io", "NetworkPolicy") => insert(&mut self.network_policies, key, value)?,
             ("policy.networking.k8s.io", "ClusterNetworkPolicy") => {
                 insert(&mut self.cluster_network_policies, cluster_key(), value)?;
@@ -134,6 +147,26 @@ impl Objects {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn insert_pod(&mut self, key: Key, value: Value) -> Result<(), Invalid> {
+        let mut pod: Pod = object(value)?;
+        share(&mut pod.node, &mut self.shared.nodes);
+        match self.shared.pod_classes.get(&pod.class) {
+            Some(known) => pod.class = known.clone(),
+            None => {
+                self.shared.pod_classes.insert(pod.class.clone());
+            }
+        }
+        self.pods.insert(key, pod);
+        Ok(())
+    }
+
+    fn insert_slice(&mut self, key: Key, value: Value) -> Result<(), Invalid> {
+        let mut slice: EndpointSlice = object(value)?;
+        slice.share(&mut self.shared.nodes);
+        self.endpoint_slices.insert(key, slice);
         Ok(())
     }
 
@@ -195,7 +228,6 @@ fn calico_policy(kind: PolicyKind, stored: bool, value: &Value) -> Result<Calico
     Ok(CalicoPolicy {
         kind,
         stored,
-        metadata: field(value, "metadata")?,
         spec,
         kubernetes,
     })
@@ -215,16 +247,19 @@ fn described(kind: &str, (namespace, name): &Key) -> String {
 }
 
 fn insert<K: Ord, T: DeserializeOwned>(
-    into: &mut std::collections::BTreeMap<K, T>,
+    into: &mut BTreeMap<K, T>,
     key: K,
     value: Value,
 ) -> Result<(), Invalid> {
-    let object = serde_path_to_error::deserialize(value).map_err(|e| Invalid {
+    into.insert(key, object(value)?);
+    Ok(())
+}
+
+fn object<T: DeserializeOwned>(value: Value) -> Result<T, Invalid> {
+    serde_path_to_error::deserialize(value).map_err(|e| Invalid {
         field: e.path().to_string(),
         error: e.inner().to_string(),
-    })?;
-    into.insert(key, object);
-    Ok(())
+    })
 }
 
 fn field<T: DeserializeOwned + Default>(value: &Value, name: &str) -> Result<T, Invalid> {

@@ -121,6 +121,7 @@ impl Live {
         if !std::mem::take(&mut self.is_changed) {
             return false;
         }
+        self.objects.forget_unused();
         let mut found = findings::all(&self.objects, self.release);
         found.extend(limits::findings(&self.objects, &self.known));
         findings::sort(&mut found);

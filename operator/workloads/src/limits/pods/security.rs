@@ -1,7 +1,5 @@
 //! Security settings.
 
-use serde_json::Value;
-
 use super::super::cluster::Cluster;
 use super::super::hit::Hit;
 use super::super::placement::WINDOWS;
@@ -75,10 +73,9 @@ pub fn linux_fields(_: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
     vec![Hit::new(Code::LinuxSecurityContext, severity, first, message)]
 }
 
-/// The fields among `names` that are set. An empty list counts as not set.
+/// The fields among `names` that are set.
 fn set(path: &str, context: &SecurityContext, names: &[&str]) -> Vec<String> {
-    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
-    let is_set = |name: &&&str| context.others.get(**name).is_some_and(|value| !is_empty(value));
+    let is_set = |name: &&&str| context.others.contains(name);
     names
         .iter()
         .filter(is_set)
@@ -94,7 +91,7 @@ pub fn host_process(cluster: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
     let key = (String::new(), unit.namespace.to_owned());
     let namespace = cluster.objects.namespaces.get(&key);
     let level = namespace.and_then(|namespace| namespace.metadata.labels.get(ENFORCE));
-    let refusing = level.filter(|level| matches!(level.as_str(), "baseline" | "restricted"));
+    let refusing = level.filter(|level| matches!(*level, "baseline" | "restricted"));
     let field = "securityContext.windowsOptions.hostProcess";
     let hit = match refusing {
         Some(level) => {
