@@ -77,7 +77,7 @@ pub fn of(before: &Objects, update: &Objects, release: Release) -> Vec<PodUpdate
             continue;
         };
         let change =
-            nodes.entry(&endpoint.pod.node).or_insert_with(|| {
+            nodes.entry(&*endpoint.pod.node).or_insert_with(|| {
                 let sides = [(before, &old), (&after, &new)];
                 Change::new(sides.map(|(objects, evaluation)| {
                     State::new(objects, &evaluation.cluster, &endpoint.pod.node)
@@ -91,7 +91,7 @@ pub fn of(before: &Objects, update: &Objects, release: Release) -> Vec<PodUpdate
         };
         updates.push(PodUpdate {
             pod: endpoint.name(),
-            node: endpoint.pod.node.clone(),
+            node: endpoint.pod.node.to_string(),
             messages: change.messages.clone(),
             stale: after != after_restart,
             before,
@@ -116,13 +116,17 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn new(objects: &'a Objects, cluster: &'a Cluster, node: &str) -> Self {
-        let local: Vec<&Endpoint> = cluster.endpoints.iter().filter(|e| e.pod.node == node).collect();
+        let local: Vec<&Endpoint> = cluster
+            .endpoints
+            .iter()
+            .filter(|e| &*e.pod.node == node)
+            .collect();
         let classes: BTreeSet<usize> = local.iter().map(|e| e.class).collect();
         let matched = classes.iter().flat_map(|class| &cluster.classes[*class].tiers);
         let matched: BTreeSet<usize> = matched.flat_map(|(_, policies)| policies).copied().collect();
         let active = cluster.policies.iter().enumerate();
         let active = active.filter(|(i, policy)| policy.everywhere || matched.contains(i));
-        let policies: BTreeMap<_, _> = active.map(|(_, policy)| (&policy.id, policy)).collect();
+        let policies: BTreeMap<_, _> = active.map(|(_, policy)| (&policy.id, &**policy)).collect();
         let mut sets = BTreeMap::new();
         for policy in policies.values() {
             for end in ends(policy) {

@@ -31,7 +31,12 @@ use slice::EndpointSlice;
 use workload::{DisruptionBudget, RuntimeClass, Workload, WorkloadKind};
 
 /// Namespace (empty for cluster-scoped objects) and name.
-pub(crate) type Key = (String, String);
+pub(crate) type Key = (Arc<str>, Arc<str>);
+
+/// The key of an object.
+pub(crate) fn key(namespace: &str, name: &str) -> Key {
+    (namespace.into(), name.into())
+}
 
 /// The objects of a cluster that are evaluated. A later object replaces an earlier one of the same kind and
 /// name.
@@ -43,9 +48,9 @@ pub struct Objects {
     pub(crate) pods: BTreeMap<Key, Pod>,
     pub(crate) services: BTreeMap<Key, Service>,
     pub(crate) endpoint_slices: BTreeMap<Key, EndpointSlice>,
-    pub(crate) network_policies: BTreeMap<Key, NetworkPolicy>,
-    pub(crate) cluster_network_policies: BTreeMap<Key, ClusterNetworkPolicy>,
-    pub(crate) calico_policies: BTreeMap<(calico::PolicyKind, Key), CalicoPolicy>,
+    pub(crate) network_policies: BTreeMap<Key, Arc<NetworkPolicy>>,
+    pub(crate) cluster_network_policies: BTreeMap<Key, Arc<ClusterNetworkPolicy>>,
+    pub(crate) calico_policies: BTreeMap<(calico::PolicyKind, Key), Arc<CalicoPolicy>>,
     pub(crate) tiers: BTreeMap<Key, Tier>,
     pub(crate) network_sets: BTreeMap<Key, NetworkSet>,
     pub(crate) host_endpoints: BTreeMap<Key, HostEndpoint>,
@@ -63,7 +68,8 @@ pub struct Objects {
 #[derive(Clone, Debug, Default)]
 struct Shared {
     pod_classes: HashSet<Arc<PodClass>>,
-    nodes: HashSet<Arc<str>>,
+    /// Names of namespaces and nodes.
+    names: HashSet<Arc<str>>,
 }
 
 impl Objects {

@@ -1,6 +1,7 @@
 //! Reads objects from text, with several documents and lists. Errors name the file, the line and the field.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -121,8 +122,9 @@ impl Objects {
         })
     }
 
-    fn insert(&mut self, group: &str, kind: &str, key: Key, value: Value) -> Result<(), Invalid> {
-        let cluster_key = || (String::new(), key.1.clone());
+    fn insert(&mut self, group: &str, kind: &str, mut key: Key, value: Value) -> Result<(), Invalid> {
+        share(&mut key.0, &mut self.shared.names);
+        let cluster_key = || (Arc::default(), key.1.clone());
         match (group, kind) {
             ("", "Node") => insert(&mut self.nodes, cluster_key(), value)?,
             ("", "Namespace") => insert(&mut self.namespaces, cluster_key(), value)?,
@@ -130,9 +132,12 @@ impl Objects {
             ("", "Pod") => self.insert_pod(key, value)?,
             ("", "Service") => insert(&mut self.services, key, value)?,
             ("discovery.k8s.io", "EndpointSlice") => self.insert_slice(key, value)?,
-            ("networking.k8s.io", "NetworkPolicy") => insert(&mut self.network_policies, key, value)?,
+            ("networking.k8s.io", "NetworkPolicy") => {
+                self.network_policies.insert(key, Arc::new(object(value)?));
+            }
             ("policy.networking.k8s.io", "ClusterNetworkPolicy") => {
-                insert(&mut self.cluster_network_policies, cluster_key(), value)?;
+                let policy = Arc::new(object(value)?);
+                self.cluster_network_policies.insert(cluster_key(), policy);
             }
             ("projectcalico.org" | "crd.projectcalico.org", _) => {
                 self.insert_calico(group, kind, key, value)?
@@ -152,7 +157,7 @@ impl Objects {
 
     fn insert_pod(&mut self, key: Key, value: Value) -> Result<(), Invalid> {
         let mut pod: Pod = object(value)?;
-        share(&mut pod.node, &mut self.shared.nodes);
+        share(&mut pod.node, &mut self.shared.names);
         match self.shared.pod_classes.get(&pod.class) {
             Some(known) => pod.class = known.clone(),
             None => {
@@ -165,13 +170,13 @@ impl Objects {
 
     fn insert_slice(&mut self, key: Key, value: Value) -> Result<(), Invalid> {
         let mut slice: EndpointSlice = object(value)?;
-        slice.share(&mut self.shared.nodes);
+        slice.share(&mut self.shared.names);
         self.endpoint_slices.insert(key, slice);
         Ok(())
     }
 
     fn insert_calico(&mut self, group: &str, kind: &str, key: Key, value: Value) -> Result<(), Invalid> {
-        let cluster_key = || (String::new(), key.1.clone());
+        let cluster_key = || (Arc::default(), key.1.clone());
         match kind {
             "Tier" => insert(&mut self.tiers, cluster_key(), value),
             "NetworkSet" => insert(&mut self.network_sets, key, value),
@@ -186,7 +191,7 @@ impl Objects {
                 };
                 let policy = calico_policy(kind, group == "crd.projectcalico.org", &value)?;
                 let key = if kind.is_global() { cluster_key() } else { key };
-                self.calico_policies.insert((kind, key), policy);
+                self.calico_policies.insert((kind, key), Arc::new(policy));
                 Ok(())
             }
         }
@@ -239,7 +244,7 @@ fn key(metadata: &Metadata) -> Key {
         "" => "default",
         namespace => namespace,
     };
-    (namespace.to_owned(), metadata.name.clone())
+    super::key(namespace, &metadata.name)
 }
 
 fn described(kind: &str, (namespace, name): &Key) -> String {

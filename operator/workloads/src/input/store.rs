@@ -92,9 +92,9 @@ macro_rules! store {
 impl Objects {
     /// Frees what no object uses any longer.
     pub(crate) fn forget_unused(&mut self) {
-        let Shared { pod_classes, nodes } = &mut self.shared;
+        let Shared { pod_classes, names } = &mut self.shared;
         pod_classes.retain(|class| Arc::strong_count(class) > 1);
-        nodes.retain(|node| Arc::strong_count(node) > 1);
+        names.retain(|name| Arc::strong_count(name) > 1);
     }
 
     /// Removes an object. Returns whether there was one.
@@ -115,6 +115,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::input::key;
     use crate::kinds::{CALICO_V1, CALICO_V3, KUBERNETES};
 
     /// Every kind of the table is read, found and removed as itself only.
@@ -125,7 +126,7 @@ mod tests {
             let mut objects = Objects::default();
             for kind in kinds() {
                 let namespace = if kind.is_namespaced { "n" } else { "" };
-                let key = (namespace.to_owned(), kind.plural.to_owned());
+                let key = key(namespace, kind.plural);
                 objects
                     .put(kind, key, json!({"metadata": {"name": kind.plural}}))
                     .unwrap();
@@ -136,7 +137,7 @@ mod tests {
                 let [key] = keys.as_slice() else {
                     panic!("{kind:?}: {keys:?}");
                 };
-                assert_eq!(key.1, kind.plural);
+                assert_eq!(&*key.1, kind.plural);
                 assert!(objects.remove(kind, key));
                 assert!(!objects.remove(kind, key));
             }

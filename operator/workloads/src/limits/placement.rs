@@ -1,9 +1,9 @@
 //! Decides which nodes the pods of a template can run on.
 
 use super::cluster::Host;
-use crate::input::Objects;
 use crate::input::kubernetes::{Node, Requirement, Taint, Texts};
 use crate::input::pod::{NodeSelectorTerm, PodSpec, Toleration};
+use crate::input::{Objects, key};
 
 /// Label of a Node with its operating system.
 pub const OS: &str = "kubernetes.io/os";
@@ -87,7 +87,7 @@ struct Demand<'a> {
 impl<'a> Demand<'a> {
     fn new((spec, node): (&'a PodSpec, &'a str), objects: &'a Objects) -> Self {
         let name = &spec.runtime_class_name;
-        let class = objects.runtime_classes.get(&(String::new(), name.clone()));
+        let class = objects.runtime_classes.get(&key("", name));
         let of_class = class.map(|class| &class.scheduling);
         let added = of_class
             .into_iter()
@@ -139,7 +139,7 @@ impl<'a> Demand<'a> {
 
     fn target(&self, objects: &Objects) -> Target {
         let by_node = || {
-            let node = objects.nodes.get(&(String::new(), self.node.to_owned()))?;
+            let node = objects.nodes.get(&key("", self.node))?;
             Some(of_node(node))
         };
         let by_label = || [OS, OLD_OS].into_iter().find_map(|label| self.selector(label));

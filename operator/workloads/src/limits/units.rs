@@ -8,7 +8,7 @@ use crate::findings::ObjectName;
 use crate::input::kubernetes::{OwnerReference, Texts};
 use crate::input::pod::{Container, Pod, PodSpec};
 use crate::input::workload::{Workload, WorkloadKind};
-use crate::input::{Key, Objects};
+use crate::input::{Key, Objects, key};
 
 /// An object with pods of one template.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl<'a> Builder<'a, '_> {
         };
         let object = ObjectName::new(kind.group(), kind.as_str(), namespace, name);
         self.positions
-            .insert((kind, namespace.as_str(), name.as_str()), self.units.len());
+            .insert((kind, &**namespace, &**name), self.units.len());
         self.add(
             object,
             namespace,
@@ -215,7 +215,7 @@ impl<'a> Builder<'a, '_> {
     /// Deployment belongs to a ReplicaSet, one of a CronJob to a Job.
     fn root(&self, namespace: &'a str, owner: &'a OwnerReference, depth: u8) -> Option<Id<'a>> {
         let kind = kind(owner)?;
-        let key = (kind, (namespace.to_owned(), owner.name.clone()));
+        let key = (kind, key(namespace, &owner.name));
         let workload = self.objects.workloads.get(&key)?;
         let above = workload.metadata.controller.as_ref().filter(|_| depth < 2);
         let root = above.and_then(|above| self.root(namespace, above, depth + 1));

@@ -5,6 +5,7 @@ use super::super::hit::Hit;
 use super::super::placement::WINDOWS;
 use super::super::units::Unit;
 use crate::findings::{Code, Severity};
+use crate::input::key;
 use crate::input::pod::SecurityContext;
 
 /// Fields of a pod's security context that the API server refuses for Windows pods (`validateWindows`).
@@ -88,8 +89,7 @@ pub fn host_process(cluster: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
     if unit.namespace == SYSTEM || !unit.has_host_process() {
         return Vec::new();
     }
-    let key = (String::new(), unit.namespace.to_owned());
-    let namespace = cluster.objects.namespaces.get(&key);
+    let namespace = cluster.objects.namespaces.get(&key("", unit.namespace));
     let level = namespace.and_then(|namespace| namespace.metadata.labels.get(ENFORCE));
     let refusing = level.filter(|level| matches!(*level, "baseline" | "restricted"));
     let field = "securityContext.windowsOptions.hostProcess";

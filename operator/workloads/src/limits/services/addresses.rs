@@ -8,6 +8,7 @@ use super::super::hit::Hit;
 use super::view::View;
 use crate::findings::Code;
 use crate::input::calico::Block;
+use crate::input::key;
 
 /// IPv6 addresses.
 pub fn ipv6(view: &View<'_>) -> Vec<Hit> {
@@ -64,7 +65,7 @@ pub fn not_advertised(view: &View<'_>) -> Vec<Hit> {
 
 /// The first address of the Service in a block of the BGP configuration, with the field of the block.
 fn advertised(view: &View<'_>) -> Option<(String, &'static str)> {
-    let key = (String::new(), "default".to_owned());
+    let key = key("", "default");
     let bgp = &view.cluster.objects.bgp_configurations.get(&key)?.spec;
     let spec = view.spec();
     let ingress = view

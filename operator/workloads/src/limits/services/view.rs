@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use super::super::cluster::{Cluster, is_windows};
 use super::super::units::Unit;
 use crate::findings::ObjectName;
-use crate::input::Key;
 use crate::input::kubernetes::Texts;
 use crate::input::service::{Service, ServiceSpec};
 use crate::input::slice::{EndpointSlice, SliceEndpoint};
+use crate::input::{Key, key};
 
 /// A slice and its name.
 type NamedSlice<'a> = (&'a str, &'a EndpointSlice);
@@ -30,8 +30,8 @@ impl<'a> Index<'a> {
         let mut slices: HashMap<_, Vec<_>> = HashMap::new();
         for ((namespace, name), slice) in &cluster.objects.endpoint_slices {
             if let Some(service) = slice.service.as_deref() {
-                let key = (namespace.as_str(), service);
-                slices.entry(key).or_default().push((name.as_str(), slice));
+                let key = (&**namespace, service);
+                slices.entry(key).or_default().push((&**name, slice));
             }
         }
         let mut units: ByLabel<'a> = HashMap::new();
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
         service: &'a Service,
     ) -> Option<Self> {
         let (namespace, name) = key;
-        let slices = index.slices.get(&(namespace.as_str(), name.as_str()));
+        let slices = index.slices.get(&(&**namespace, &**name));
         let units = index.selected(namespace, &service.spec.selector, &cluster.units);
         let mut view = Self {
             cluster,
@@ -161,7 +161,10 @@ impl<'a> View<'a> {
     }
 
     fn is_on_windows(&self, node: &str) -> bool {
-        let name = (String::new(), node.to_owned());
-        self.cluster.objects.nodes.get(&name).is_some_and(is_windows)
+        self.cluster
+            .objects
+            .nodes
+            .get(&key("", node))
+            .is_some_and(is_windows)
     }
 }
