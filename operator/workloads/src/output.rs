@@ -304,7 +304,7 @@ fn endpoints(evaluation: &Evaluation) -> Vec<EndpointEntry> {
         EndpointEntry {
             pod: endpoint.name(),
             ip: endpoint.pod.address.to_string(),
-            node: endpoint.pod.node.clone(),
+            node: endpoint.pod.node.to_string(),
             tiers: tier_lines(&evaluation.cluster, class),
             profiles: class.profiles.to_vec(),
             felix_errors: if misses {

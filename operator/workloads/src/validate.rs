@@ -44,14 +44,25 @@ pub enum Refused {
     Stored,
 }
 
-/// Every refused object, by kind and name.
-pub fn refusals(objects: &Objects, policies: &[Converted], release: Release) -> Vec<Refusal> {
-    let validated = policies.iter().filter(|policy| policy.validated);
-    let policies = validated.filter_map(|converted| {
-        let fields = policy::fields(converted, release);
-        let object = ObjectName::of_policy(&converted.id);
-        Refusal::new(Some(converted.id.clone()), object, &fields)
-    });
+/// Why Calico's API refuses a policy; `None` if it does not.
+pub fn refusal(policy: &Converted, release: Release) -> Option<Refusal> {
+    if !policy.validated {
+        return None;
+    }
+    let fields = policy::fields(policy, release);
+    Refusal::new(
+        Some(policy.id.clone()),
+        ObjectName::of_policy(&policy.id),
+        &fields,
+    )
+}
+
+/// Every refused object, by kind and name. `policies` are the refused policies.
+pub fn refusals(
+    objects: &Objects,
+    policies: impl Iterator<Item = Refusal>,
+    release: Release,
+) -> Vec<Refusal> {
     let mut all: Vec<Refusal> = policies.chain(sets(objects)).collect();
     if release.has_tiers() {
         all.extend(tiers(objects));
@@ -123,7 +134,9 @@ pub fn left_out(objects: &Objects, refusals: &[Refusal], refused: Refused) -> Op
 
 /// The objects that Calico's API accepts.
 pub fn accepted(objects: &Objects, release: Release) -> Objects {
-    let refusals = refusals(objects, &convert::policies(objects), release);
+    let policies = convert::sources(objects).filter_map(|(id, source)| source.converted(&id));
+    let refused = policies.filter_map(|policy| refusal(&policy, release));
+    let refusals = refusals(objects, refused, release);
     let mut accepted = left_out(objects, &refusals, Refused::LeftOut).unwrap_or_else(|| objects.clone());
     let refused: Vec<&PolicyId> = refusals
         .iter()

@@ -1,10 +1,11 @@
 //! The objects of one kind, whatever their type.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::calico::PolicyKind;
 use super::workload::WorkloadKind;
-use super::{Key, Objects};
+use super::{Key, Objects, Shared};
 use crate::kinds::{CALICO_V1_GROUP, CALICO_V3_GROUP, Kind};
 
 /// A map with the objects of a kind.
@@ -28,17 +29,17 @@ impl<T> Store for BTreeMap<Key, T> {
 }
 
 /// A kind that shares a map with others.
-trait Shared: Copy + Ord {
+trait OneOfMany: Copy + Ord {
     fn of(kind: &Kind) -> Option<Self>;
 }
 
-impl Shared for PolicyKind {
+impl OneOfMany for PolicyKind {
     fn of(kind: &Kind) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str() == kind.kind)
     }
 }
 
-impl Shared for WorkloadKind {
+impl OneOfMany for WorkloadKind {
     fn of(kind: &Kind) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -46,7 +47,7 @@ impl Shared for WorkloadKind {
     }
 }
 
-impl<K: Shared, T> Store for BTreeMap<(K, Key), T> {
+impl<K: OneOfMany, T> Store for BTreeMap<(K, Key), T> {
     fn remove(&mut self, kind: &Kind, key: &Key) -> bool {
         let of_kind = K::of(kind).map(|kind| (kind, key.clone()));
         of_kind.is_some_and(|key| Self::remove(self, &key).is_some())
@@ -89,6 +90,13 @@ macro_rules! store {
 }
 
 impl Objects {
+    /// Frees what no object uses any longer.
+    pub(crate) fn forget_unused(&mut self) {
+        let Shared { pod_classes, names } = &mut self.shared;
+        pod_classes.retain(|class| Arc::strong_count(class) > 1);
+        names.retain(|name| Arc::strong_count(name) > 1);
+    }
+
     /// Removes an object. Returns whether there was one.
     pub(crate) fn remove(&mut self, kind: &Kind, key: &Key) -> bool {
         let store: &mut dyn Store = store!(self, kind, (&mut));
@@ -107,6 +115,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::input::key;
     use crate::kinds::{CALICO_V1, CALICO_V3, KUBERNETES};
 
     /// Every kind of the table is read, found and removed as itself only.
@@ -117,7 +126,7 @@ mod tests {
             let mut objects = Objects::default();
             for kind in kinds() {
                 let namespace = if kind.is_namespaced { "n" } else { "" };
-                let key = (namespace.to_owned(), kind.plural.to_owned());
+                let key = key(namespace, kind.plural);
                 objects
                     .put(kind, key, json!({"metadata": {"name": kind.plural}}))
                     .unwrap();
@@ -128,7 +137,7 @@ mod tests {
                 let [key] = keys.as_slice() else {
                     panic!("{kind:?}: {keys:?}");
                 };
-                assert_eq!(key.1, kind.plural);
+                assert_eq!(&*key.1, kind.plural);
                 assert!(objects.remove(kind, key));
                 assert!(!objects.remove(kind, key));
             }

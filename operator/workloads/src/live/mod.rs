@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::findings::{self, Finding};
-use crate::input::{Key, Objects};
+use crate::findings::{self, Cache, Finding};
+use crate::input::{self, Key, Objects};
 use crate::kinds::Kind;
 use crate::limits::{self, Known};
 use crate::release::Release;
@@ -21,6 +21,7 @@ pub struct Live {
     release: Release,
     known: Known,
     is_changed: bool,
+    cache: Cache,
     findings: Vec<Finding>,
 }
 
@@ -54,6 +55,7 @@ impl Live {
             release: Release::NEWEST,
             known: Known::default(),
             is_changed: false,
+            cache: Cache::default(),
             findings: Vec::new(),
         }
     }
@@ -71,7 +73,7 @@ impl Live {
     pub fn put(&mut self, kind: &'static Kind, object: Value) {
         let text = |field: &str| {
             let value = object.get("metadata").and_then(|metadata| metadata.get(field));
-            value.and_then(Value::as_str).unwrap_or_default().to_owned()
+            value.and_then(Value::as_str).unwrap_or_default()
         };
         let key = key(kind, text("namespace"), text("name"));
         self.is_changed = true;
@@ -88,7 +90,7 @@ impl Live {
 
     /// An object was deleted. Nothing happens if it is not known.
     pub fn remove(&mut self, kind: &'static Kind, namespace: &str, name: &str) {
-        let key = key(kind, namespace.to_owned(), name.to_owned());
+        let key = key(kind, namespace, name);
         self.is_changed |= self.objects.remove(kind, &key);
         self.unreadable.remove(&(kind.group, kind.kind, key));
     }
@@ -100,7 +102,10 @@ impl Live {
         let unreadable = self.unreadable.keys().filter(of_kind);
         let mut keys = self.objects.keys(kind);
         keys.extend(unreadable.map(|(_, _, key)| key.clone()));
-        keys
+        let texts = keys
+            .iter()
+            .map(|(namespace, name)| (namespace.to_string(), name.to_string()));
+        texts.collect()
     }
 
     /// Objects that could not be read, by group, kind, namespace and name.
@@ -121,7 +126,8 @@ impl Live {
         if !std::mem::take(&mut self.is_changed) {
             return false;
         }
-        let mut found = findings::all(&self.objects, self.release);
+        self.objects.forget_unused();
+        let mut found = self.cache.findings(&self.objects, self.release);
         found.extend(limits::findings(&self.objects, &self.known));
         findings::sort(&mut found);
         let is_changed = found != self.findings;
@@ -136,10 +142,11 @@ impl Live {
 }
 
 /// The key under which an object is kept.
-fn key(kind: &Kind, namespace: String, name: String) -> Key {
-    match (kind.is_namespaced, namespace.as_str()) {
-        (false, _) => (String::new(), name),
-        (true, "") => ("default".to_owned(), name),
-        (true, _) => (namespace, name),
-    }
+fn key(kind: &Kind, namespace: &str, name: &str) -> Key {
+    let namespace = match (kind.is_namespaced, namespace) {
+        (false, _) => "",
+        (true, "") => "default",
+        (true, namespace) => namespace,
+    };
+    input::key(namespace, name)
 }

@@ -19,7 +19,7 @@ fn of_budget(cluster: &Cluster<'_>, (namespace, name): &Key, budget: &Disruption
     // A budget without a selector selects no pod.
     let selector = budget.spec.selector.as_ref()?;
     let units = cluster.units.iter();
-    let units = units.filter(|unit| unit.namespace == namespace && selector.selects(unit.labels));
+    let units = units.filter(|unit| unit.namespace == &**namespace && selector.selects(unit.labels));
     let units: Vec<&Unit<'_>> = units.collect();
     if !units.iter().any(|unit| unit.is_on_windows) {
         return None;
