@@ -107,6 +107,7 @@ async fn reconcile_for_ever(mut context: Context, mut workloads: Workloads) {
         if restores.has_changed().unwrap_or_default() {
             restores.mark_unchanged();
             watches.relist();
+            workloads.relist();
         }
         let aligned = watches.align(&mut context.apis).await;
         let wake = if context.world.is_waiting() {

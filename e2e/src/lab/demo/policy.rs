@@ -1,7 +1,7 @@
 //! The second act: a network policy that Windows does not enforce is found, explained and fixed.
 
 use anyhow::{Context as _, Result, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::process::Command;
 
 use super::live::Live;
@@ -29,7 +29,7 @@ pub async fn act(cluster: &Cluster, live: &mut Live, say: &dyn Fn(&str)) -> Resu
     say(&format!("\n$ windows-node-operator explain {CODE}"));
     say(&explain().await?);
 
-    let patch = json!({"spec": {"ingress": fail_open::fixed_rules()}}).to_string();
+    let patch = fail_open::fix().to_string();
     let resource = format!("globalnetworkpolicies.{}", calico_api.group());
     say(&format!(
         "\n$ kubectl patch {resource} {POLICY} --type=merge -p '{patch}'    # the same without a negation"
@@ -37,7 +37,7 @@ pub async fn act(cluster: &Cluster, live: &mut Live, say: &dyn Fn(&str)) -> Resu
     cluster
         .kubectl(&["patch", &resource, POLICY, "--type=merge", "-p", &patch])
         .await?;
-    live.until(&client, say, is_supported).await
+    live.until(&client, say, is_fixed).await
 }
 
 async fn create(cluster: &Cluster, plural: &str, object: Value) -> Result<()> {
@@ -63,8 +63,9 @@ async fn explain() -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-fn is_supported(config: &Value) -> bool {
-    let conditions = config.pointer("/status/conditions").and_then(Value::as_array);
-    let mut conditions = conditions.into_iter().flatten();
-    conditions.any(|c| c["type"] == "WorkloadsSupported" && c["status"] == "True")
+/// Is the config's status without the finding?
+fn is_fixed(config: &Value) -> bool {
+    let status = config.pointer("/status/workloads");
+    let list = status.and_then(|status| status["list"].as_array());
+    status.is_some() && list.into_iter().flatten().all(|finding| finding["code"] != CODE)
 }

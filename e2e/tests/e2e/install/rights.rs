@@ -165,6 +165,10 @@ async fn calico_life(test: &mut TestCluster) -> Result<()> {
     test.start_operator().await?;
     test.apply(minimal("CalicoVXLAN")).await?;
     test.ready().await?;
+    test.until("policies, Services and pods are read", async || {
+        Ok(test.config().await?.pointer("/status/workloads").map(drop))
+    })
+    .await?;
     test.edit(
         ConfigKind::IpamConfiguration,
         SINGLETON,

@@ -84,38 +84,45 @@ impl Workloads {
         }
     }
 
+    /// Reads everything again, as after etcd was restored from a backup.
+    pub fn relist(&mut self) {
+        self.session = JoinSet::new();
+        self.wanted = None;
+    }
+
     /// Starts, restarts or ends the session, as the cluster asks for it now.
     pub fn align(&mut self, context: &Context) {
         let leads = context.leadership.term().is_some();
         let calico = context.apis.calico;
-        let wanted = context
-            .world
-            .read(|observed| self.wanted(leads, calico, observed));
-        if wanted.as_ref().ok() == self.wanted.as_ref() && wanted.is_ok() {
+        let read = |observed: &Observed| self.wanted(leads, calico, observed);
+        let (wanted, lint) = context.world.read(read);
+        if wanted.is_some() && wanted == self.wanted {
             return;
         }
         // Dropped before the next one starts, so that no watch runs twice.
         self.session = JoinSet::new();
-        self.wanted = wanted.as_ref().ok().copied();
-        match wanted {
-            Ok(Wanted { calico, release }) => {
-                context.findings.set(Lint::Reading);
-                let session = Session::new(context, calico, release);
-                self.session.spawn(session.for_ever());
-            }
-            Err(lint) => context.findings.set(lint),
+        self.wanted = wanted;
+        context.findings.set(lint);
+        if let Some(Wanted { calico, release }) = wanted {
+            let session = Session::new(context, calico, release);
+            self.session.spawn(session.for_ever());
         }
     }
 
-    fn wanted(&self, leads: bool, calico: Option<CalicoApi>, observed: &Observed) -> Result<Wanted, Lint> {
+    /// The session, and what is reported until it has found something.
+    fn wanted(&self, leads: bool, calico: Option<CalicoApi>, observed: &Observed) -> (Option<Wanted>, Lint) {
         let config = observed.config.as_ref().map(Config::object);
         let kept = config.filter(|config| leads && config.metadata.deletion_timestamp.is_none());
-        let config = kept.ok_or(Lint::Reading)?;
-        let skipped = Lint::skipped(self.granted, &config.spec, observed);
-        skipped.map_or(Ok(()), Err)?;
-        Ok(Wanted {
+        let Some(config) = kept else {
+            return (None, Lint::Reading);
+        };
+        if let Some(skipped) = Lint::skipped(self.granted, &config.spec, observed) {
+            return (None, skipped);
+        }
+        let wanted = Wanted {
             calico,
             release: lint::calico_release(observed),
-        })
+        };
+        (Some(wanted), Lint::Reading)
     }
 }
