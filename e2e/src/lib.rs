@@ -7,6 +7,7 @@ pub mod calico_fields;
 pub mod campaign;
 pub mod control_plane;
 pub mod etcd_fixture;
+pub mod fail_open;
 pub mod flannel;
 pub mod hns;
 pub mod lab;

@@ -9,7 +9,8 @@ const HEAD: &str = "# What Windows does with your policies, Services and pods
 
 <!-- Generated from operator/workloads/src/findings/table by `UPDATE_DOCS=1 cargo test -p windows-node-operator --test findings`. Do not edit. -->
 
-The command `lint -f FILE…` reports what Windows does differently with the objects in the files.
+The command `lint -f FILE…` reports what Windows does differently with the objects in the files. The operator reports the same about the cluster
+([workloads.md](workloads.md)).
 
 *Error*: traffic that should be denied is allowed, a pod has no traffic in a direction, or something does not work. *Warning*: traffic that
 should be allowed is denied, or may become denied; something works partly, or is a risk. *Info*: useful to know. The exit code of `lint` is 2

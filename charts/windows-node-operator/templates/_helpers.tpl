@@ -176,3 +176,8 @@ than 0.1.0 is read as its default.
 {{- define "wno.uninstallName" -}}
 {{- printf "%s-uninstall" (include "wno.fullname" . | trunc 53 | trimSuffix "-") }}
 {{- end }}
+
+{{- /* Not empty if the operator may read workloads; a release from before this value has none. */ -}}
+{{- define "wno.workloadLint" -}}
+{{- if dig "workloads" "lint" "enabled" true .Values.AsMap }}true{{ end }}
+{{- end }}

@@ -44,6 +44,8 @@ pub enum CalicoCrds {
 /// CRDs that a cluster with Calico may or may not have beside Calico's own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Neighbour {
+    /// `clusternetworkpolicies.policy.networking.k8s.io`.
+    ClusterNetworkPolicy,
     /// `datastoremigrations.migration.projectcalico.org`.
     DatastoreMigration,
     /// `installations.operator.tigera.io`.
@@ -55,6 +57,7 @@ pub enum Neighbour {
 impl Neighbour {
     fn file(self) -> PathBuf {
         builtin().join("neighbours").join(match self {
+            Self::ClusterNetworkPolicy => "clusternetworkpolicies.yaml",
             Self::DatastoreMigration => "datastoremigrations.yaml",
             Self::Installation => "installations.yaml",
             Self::TigeraStatus => "tigerastatuses.yaml",

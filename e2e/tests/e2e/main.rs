@@ -11,6 +11,7 @@ mod chart;
 mod commands;
 mod control_plane;
 mod etcd;
+mod findings;
 mod install;
 mod kstatus;
 mod metrics;

@@ -250,6 +250,10 @@ pub const NODE_LIST_LIMIT: u32 = 50;
 pub const NODE_LIST_LIMIT_MAX: u32 = 500;
 /// Advisories listed in the status: most rules can hit once, so that it takes many pools to have more.
 pub const ADVISORY_LIMIT: usize = 50;
+/// Findings about policies, Services and pods listed in the status.
+pub const FINDING_LIMIT: usize = 20;
+/// Series of the metric of findings that name a namespace: a cluster may have thousands of namespaces.
+pub const FINDING_SERIES: usize = 200;
 
 /// Type of our condition on Nodes, in a group as node-readiness-controller's rules expect it.
 pub const NODE_CONDITION: &str = "windowsnode.dev/WindowsNetworkReady";

@@ -32,6 +32,8 @@ pub mod conditions {
     pub const ORIGINALS_KNOWN: &str = "OriginalsKnown";
     /// True when there are advisories. It does not affect `Ready`.
     pub const ADVISORIES: &str = "Advisories";
+    /// False when a network policy, a Service or a pod does not work on Windows nodes as it says. It does not affect `Ready`.
+    pub const WORKLOADS_SUPPORTED: &str = "WorkloadsSupported";
 
     /// Every condition type, in the order of `status.conditions`.
     pub const ALL: &[&str] = &[
@@ -50,6 +52,7 @@ pub mod conditions {
         NODES_READY,
         ORIGINALS_KNOWN,
         ADVISORIES,
+        WORKLOADS_SUPPORTED,
     ];
 }
 
@@ -173,6 +176,12 @@ reasons! {
     BGPWithVXLAN,
     /// Something limits Windows nodes: see status.advisories.
     AdvisoriesFound,
+    /// A network policy, a Service or a pod has a finding of severity Error: see status.workloads.
+    WorkloadsUnsupported,
+    /// Findings about network policies, Services and pods are of severity Warning at most: see status.workloads.
+    WorkloadsLimited,
+    /// Network policies, Services and pods are not checked: spec.workloads.lint, or the value workloads.lint.enabled of the chart.
+    LintDisabled,
     /// Fields already had the operator's values before this object existed, so their original values are unknown.
     OriginalsUnknown,
     /// The `WindowsNodeConfig` is being deleted, and the cluster is being restored.
@@ -250,4 +259,6 @@ pub mod events {
     pub const ADVISORIES_FOUND: &str = "AdvisoriesFound";
     /// On the `WindowsNodeConfig`: nodes whose state or reason changed since the last Event.
     pub const NODES_CHANGED: &str = "NodesChanged";
+    /// On a policy, a Service, a pod or its owner: Windows treats it differently; the note has the code and what to do.
+    pub const UNSUPPORTED_ON_WINDOWS: &str = "UnsupportedOnWindows";
 }

@@ -54,6 +54,10 @@ pub struct WindowsNodeConfigStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advisories: Option<AdvisoriesStatus>,
 
+    /// What Windows does differently with network policies, Services and pods.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workloads: Option<WorkloadsStatus>,
+
     /// `mode: Observe` only: what `Manage` would write, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_changes: Vec<String>,
@@ -160,6 +164,58 @@ pub struct AdvisoryStatus {
     pub message: String,
     /// Where the limit is documented.
     pub source: String,
+}
+
+/// The findings about network policies, Services and pods.
+#[derive(Clone, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkloadsStatus {
+    /// How many findings there are by severity, e.g. `1 Error, 2 Warning`.
+    pub summary: String,
+    /// How many findings there are by code and severity, the most severe first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<FindingCount>,
+    /// The most severe first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub list: Vec<FindingStatus>,
+    /// Findings that did not fit into `list`; `lint --cluster` prints all.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted: i32,
+    /// Kinds that cannot be listed, as `plural.group`; findings do not know their objects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unread_kinds: Vec<String>,
+    /// Objects that cannot be read because a field has an invalid value.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable_objects: i32,
+}
+
+/// How many findings of a code and a severity there are.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingCount {
+    /// `WN` and four digits; docs/findings.md explains it.
+    pub code: String,
+    /// Severity of these findings.
+    pub severity: Severity,
+    /// Number of findings.
+    pub count: i32,
+}
+
+/// What Windows does differently with one object.
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingStatus {
+    /// `WN` and four digits: 2 is a policy, 3 a Service, 4 a pod; docs/findings.md explains it.
+    pub code: String,
+    /// How much the finding matters.
+    pub severity: Severity,
+    /// Kind and name of the object, with its namespace.
+    pub object: String,
+    /// Field of the object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The effect on Windows and what to do, in at most 400 characters.
+    pub message: String,
 }
 
 /// Calico as found, and the original values of the fields that the operator set.

@@ -3,6 +3,11 @@
 
 /// Checksum of the parts in order, as 16 hexadecimal digits.
 pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
+    format!("{:016x}", number(parts))
+}
+
+/// Checksum of the parts in order.
+pub fn number<'a>(parts: impl IntoIterator<Item = &'a str>) -> u64 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for part in parts {
         // The length keeps `a`+`bc` apart from `ab`+`c`.
@@ -11,7 +16,7 @@ pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
-    format!("{hash:016x}")
+    hash
 }
 
 #[cfg(test)]

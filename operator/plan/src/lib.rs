@@ -17,6 +17,7 @@ pub mod field;
 pub mod finding;
 pub mod inputs;
 pub mod json_text;
+pub mod lint;
 mod linux;
 pub mod network;
 pub mod news;

@@ -16,6 +16,7 @@ use crate::events::Events;
 use crate::lease::Leadership;
 use crate::metrics::Metrics;
 use crate::nodes::writer::Writer;
+use crate::workloads::Findings;
 use crate::world::World;
 
 /// What every step may use.
@@ -30,6 +31,8 @@ pub struct Context {
     pub metrics: Arc<Metrics>,
     /// Writes updates of Nodes beside the passes.
     pub nodes: Arc<Writer>,
+    /// Findings about policies, Services and pods.
+    pub findings: Arc<Findings>,
     /// Whether this replica may write.
     pub leadership: Arc<Leadership>,
     /// What is remembered between passes.

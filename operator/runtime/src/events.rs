@@ -26,30 +26,54 @@ pub struct Events {
     budget: Mutex<Budget>,
 }
 
-/// Events on Nodes: when many change together, the one on the `WindowsNodeConfig` that counts them says it all.
-struct Budget {
+/// So many at once, and one more after each pause.
+#[derive(Debug)]
+pub struct Budget {
+    most: u32,
+    pause: Duration,
     left: u32,
     since: Instant,
 }
 
-/// As many at once, and one more a second.
-const NODE_EVENTS: u32 = 20;
-
 impl Budget {
-    fn spend(&mut self) -> bool {
-        let seconds = self.since.elapsed().as_secs();
-        if seconds > 0 {
-            self.since += Duration::from_secs(seconds);
-            self.left = NODE_EVENTS.min(
-                self.left
-                    .saturating_add(u32::try_from(seconds).unwrap_or(NODE_EVENTS)),
-            );
+    pub fn new(most: u32, pause: Duration) -> Self {
+        Self {
+            most,
+            pause,
+            left: most,
+            since: Instant::now(),
+        }
+    }
+
+    /// Takes one if there is one.
+    pub fn spend(&mut self, now: Instant) -> bool {
+        let pauses = now.duration_since(self.since).as_nanos() / self.pause.as_nanos().max(1);
+        let pauses = u32::try_from(pauses).unwrap_or(u32::MAX);
+        if pauses > 0 {
+            self.left = self.left.saturating_add(pauses).min(self.most);
+            self.since = if self.left == self.most {
+                now
+            } else {
+                self.since + self.pause * pauses
+            };
         }
         let allowed = self.left > 0;
         self.left = self.left.saturating_sub(1);
         allowed
     }
+
+    /// When there is one to take at the latest.
+    pub fn next(&self) -> Instant {
+        if self.left > 0 {
+            self.since
+        } else {
+            self.since + self.pause
+        }
+    }
 }
+
+/// Events on Nodes: when many change together, the one on the `WindowsNodeConfig` that counts them says it all.
+const NODE_EVENTS: (u32, Duration) = (20, Duration::from_secs(1));
 
 /// Events remembered; for one that was forgotten a new Event is created.
 const REMEMBERED: usize = 32;
@@ -67,10 +91,7 @@ impl Events {
             api: Api::namespaced(client, "default"),
             instance: instance.to_owned(),
             published: Mutex::default(),
-            budget: Mutex::new(Budget {
-                left: NODE_EVENTS,
-                since: Instant::now(),
-            }),
+            budget: Mutex::new(Budget::new(NODE_EVENTS.0, NODE_EVENTS.1)),
         }
     }
 
@@ -88,8 +109,8 @@ impl Events {
 
     /// Publishes what a stored condition says of a Node, as far as the budget allows.
     pub async fn publish_on_node(&self, node: &str, condition: &NetworkCondition) {
-        let allowed = || self.budget.lock().unwrap_or_else(PoisonError::into_inner).spend();
-        if allowed() {
+        let budget = || self.budget.lock().unwrap_or_else(PoisonError::into_inner);
+        if budget().spend(Instant::now()) {
             let regarding = ObjectReference {
                 api_version: Some("v1".to_owned()),
                 kind: Some("Node".to_owned()),
@@ -99,6 +120,26 @@ impl Events {
                 ..ObjectReference::default()
             };
             self.publish_on(regarding, news::of_node(condition)).await;
+        }
+    }
+
+    /// Creates an Event on an object of a user, unless one of that name exists.
+    pub async fn publish_once(
+        &self,
+        regarding: ObjectReference,
+        name: String,
+        news: News,
+    ) -> kube::Result<()> {
+        let namespace = regarding
+            .namespace
+            .clone()
+            .unwrap_or_else(|| "default".to_owned());
+        let mut event = self.event(regarding, news, Timestamp::now());
+        event.metadata.name = Some(name);
+        let api: Api<Event> = Api::namespaced(self.api.clone().into_client(), &namespace);
+        match api.create(&PostParams::default(), &event).await {
+            Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+            created => created.map(drop),
         }
     }
 

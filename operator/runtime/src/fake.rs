@@ -16,6 +16,7 @@ use crate::events::Events;
 use crate::lease::Leadership;
 use crate::metrics::Metrics;
 use crate::nodes::writer::Writer;
+use crate::workloads::Findings;
 use crate::world::World;
 
 /// A request that was made.
@@ -96,10 +97,12 @@ pub fn context(answer: impl Fn(&Call) -> (u16, Value) + Send + Sync + 'static) -
     let (client, calls) = client(answer);
     let mut apis = Apis::new(client.clone(), "ours");
     apis.calico = Some(CalicoApi::V1);
+    let metrics = Metrics::new();
     let context = Context {
         apis,
         events: Arc::new(Events::new(client, "test")),
-        metrics: Metrics::new(),
+        findings: Findings::new(&metrics),
+        metrics,
         nodes: Arc::new(Writer::new()),
         leadership: Leadership::alone(),
         memory: Mutex::default(),

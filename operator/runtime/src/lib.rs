@@ -32,6 +32,7 @@ mod telemetry;
 mod topics;
 mod uninstall;
 mod watch;
+mod workloads;
 mod world;
 
 pub use cli::main;

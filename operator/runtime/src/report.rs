@@ -52,6 +52,7 @@ pub async fn report(context: &Context, now: Timestamp) -> Result<Option<Instant>
 }
 
 fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Option<WindowsNodeConfigStatus> {
+    let lint = context.findings.latest();
     context.remember(|memory| {
         let outcome = memory.outcome.as_ref().filter(|o| o.uid == config.metadata.uid)?;
         let nodes = status::Nodes {
@@ -81,6 +82,7 @@ fn build(context: &Context, config: &WindowsNodeConfig, now: Timestamp) -> Optio
                 plan,
                 applied,
                 nodes,
+                lint: &lint,
             };
             assemble(config, status::Outcome::Settled(settled), now)
         }))

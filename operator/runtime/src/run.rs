@@ -21,6 +21,7 @@ use crate::reconcile::reconcile;
 use crate::report::report;
 use crate::settings::Settings;
 use crate::watch::{Watches, verify};
+use crate::workloads::{Findings, Workloads};
 use crate::world::World;
 use crate::{http, observe};
 
@@ -53,6 +54,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     let context = Context {
         apis,
         events,
+        findings: Findings::new(&metrics),
         metrics,
         nodes: writer,
         leadership: leadership.clone(),
@@ -76,7 +78,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
     };
     let at_rest = tokio::select! {
         () = candidate.run() => false,
-        () = reconcile_for_ever(context) => false,
+        () = reconcile_for_ever(context, Workloads::new(settings.workload_lint)) => false,
         _ = node_writer => anyhow::bail!("the task that updates nodes failed"),
         _ = verifying => anyhow::bail!("the task that looks at pods without a sandbox failed"),
         served = server => {
@@ -95,7 +97,7 @@ pub async fn run(settings: Settings) -> anyhow::Result<()> {
 /// The loop comes round that often though nothing happens, which costs no request and shows that it still does.
 const LONGEST_WAIT: Duration = Duration::from_mins(1);
 
-async fn reconcile_for_ever(mut context: Context) {
+async fn reconcile_for_ever(mut context: Context, mut workloads: Workloads) {
     let mut watches = Watches::new(context.world.clone(), context.metrics.clone());
     let mut duty = Duty::default();
     let mut term = context.leadership.subscribe();
@@ -105,11 +107,13 @@ async fn reconcile_for_ever(mut context: Context) {
         if restores.has_changed().unwrap_or_default() {
             restores.mark_unchanged();
             watches.relist();
+            workloads.relist();
         }
         let aligned = watches.align(&mut context.apis).await;
         let wake = if context.world.is_waiting() {
             None
         } else {
+            workloads.align(&context);
             duty.step(&context, &mut term).await
         };
         let pause = [aligned, wake]
@@ -123,6 +127,7 @@ async fn reconcile_for_ever(mut context: Context) {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = context.world.changed() => {}
+            () = context.findings.changed() => {}
             _ = term.changed() => {}
             _ = restored.changed() => {}
         }

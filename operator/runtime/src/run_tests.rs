@@ -89,10 +89,12 @@ async fn run_against(client: Client, enough: impl Fn() -> bool) {
 
 async fn run_with(leadership: Arc<Leadership>, client: Client, enough: impl Fn() -> bool) {
     let world = Arc::new(World::new("operator"));
+    let metrics = Metrics::new();
     let context = Context {
         apis: Apis::new(client.clone(), "operator"),
         events: Arc::new(Events::new(client, "test")),
-        metrics: Metrics::new(),
+        findings: Findings::new(&metrics),
+        metrics,
         nodes: Arc::new(Writer::new()),
         leadership,
         memory: Mutex::default(),
@@ -104,7 +106,7 @@ async fn run_with(leadership: Arc<Leadership>, client: Client, enough: impl Fn()
         }
     };
     tokio::select! {
-        () = reconcile_for_ever(context) => {}
+        () = reconcile_for_ever(context, Workloads::new(true)) => {}
         done = tokio::time::timeout(Duration::from_secs(30), enough) => done.expect("it came to pass"),
     }
 }

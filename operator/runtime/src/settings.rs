@@ -19,6 +19,9 @@ pub struct Settings {
     /// How to log.
     #[arg(long, env = "LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
+    /// Whether the operator may read network policies, Services and pods, for `spec.workloads.lint`. The rights belong to the chart.
+    #[arg(long, env = "WORKLOAD_LINT", default_value_t = true, action = clap::ArgAction::Set)]
+    pub workload_lint: bool,
     /// Name of this instance in Events and in the Lease; no two that run may share it. Default: the name of the host.
     #[arg(long, env = "POD_NAME", default_value_t = host(), hide_default_value = true)]
     pub pod_name: String,

@@ -1,14 +1,19 @@
 //! A cluster as Felix on its Windows nodes sees it: active policies in evaluation order, sets of addresses,
 //! endpoints.
 
+use std::cmp::Ordering;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use crate::convert::{self, Converted, Item, Pod};
+use crate::convert::{self, Item, Pod};
+use crate::findings::ObjectName;
 use crate::index::Index;
 use crate::input::Objects;
 use crate::model::{Direction, Policy, PolicyId, PolicyKind, Tier};
+use crate::prepared::{Policies, Prepared};
 use crate::release::Release;
 use crate::sets::Sets;
 use crate::validate::{self, Refusal};
@@ -21,7 +26,9 @@ pub struct Cluster {
     /// Release of Calico that evaluates the policies.
     pub release: Release,
     /// Policies that are active on some Windows node, in order of evaluation within their tiers.
-    pub policies: Vec<Policy>,
+    pub policies: Vec<Arc<Policy>>,
+    /// Number of the form of each of these policies.
+    pub numbers: Vec<u64>,
     /// Tiers, in order of evaluation.
     pub tiers: Vec<Tier>,
     /// Sets of addresses that rules refer to.
@@ -31,11 +38,11 @@ pub struct Cluster {
     /// Groups of endpoints that have the same policies and profiles.
     pub classes: Vec<Class>,
     /// The address of every pod, with `namespace/name` of the pod.
-    pub pods: BTreeMap<Ipv4Addr, String>,
+    pub pods: BTreeMap<Ipv4Addr, PodName>,
     /// Policies that select no pod of a Windows node.
     pub inactive: Vec<PolicyId>,
     /// Objects of kinds and fields that the release does not know.
-    pub unknown: Vec<String>,
+    pub unknown: Vec<Unknown>,
     /// Objects that Calico's API refuses.
     pub refused: Vec<Refusal>,
     /// Policies that Felix treats as missing, because it cannot use them.
@@ -44,6 +51,36 @@ pub struct Cluster {
     pub host_endpoints: Vec<String>,
     /// Profiles that exist, by name: true if the profile allows everything, false if it has no rules.
     pub profiles: HashMap<String, bool>,
+}
+
+/// Namespace and name of a pod.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct PodName(Arc<str>, Arc<str>);
+
+/// Prints `namespace/name`.
+impl fmt::Display for PodName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.0, self.1)
+    }
+}
+
+/// An object that the release does not know.
+#[derive(Clone, Debug)]
+pub struct Unknown {
+    /// The object.
+    pub object: ObjectName,
+    /// The field that is not known, if the kind is.
+    pub field: Option<&'static str>,
+}
+
+/// Prints the object, and the field in parentheses.
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field {
+            Some(field) => write!(f, "{} (field {field})", self.object),
+            None => write!(f, "{}", self.object),
+        }
+    }
 }
 
 /// A pod of a Windows node.
@@ -69,70 +106,86 @@ pub struct Class {
 impl Cluster {
     /// Builds the cluster of `objects`, as `release` evaluates it.
     pub fn new(objects: &Objects, release: Release, refused: Refused) -> Self {
+        Self::with(objects, release, refused, &mut Policies::default())
+    }
+
+    /// The same, with the policies of an earlier state of the cluster, as far as they are the same.
+    pub fn with(objects: &Objects, release: Release, refused: Refused, prepared: &mut Policies) -> Self {
         let mut unknown = Vec::new();
-        let known = known(objects, release, &mut unknown);
-        let refusals = validate::refusals(objects, &known, release);
-        let is_refused = |id: &PolicyId| refusals.iter().any(|r| r.policy.as_ref() == Some(id));
+        let known = known(prepared.of(objects, release), objects, release, &mut unknown);
+        let of_policies = known.iter().filter_map(|prepared| prepared.refusal.clone());
+        let refusals = validate::refusals(objects, of_policies, release);
         let (mut policies, mut missing) = (Vec::new(), Vec::new());
-        for converted in known {
-            if refused == Refused::LeftOut && is_refused(&converted.id) {
+        for prepared in known {
+            if refused == Refused::LeftOut && prepared.refusal.is_some() {
                 continue;
             }
-            match convert::model(&converted) {
-                Some(policy) if validate::felix_accepts(&policy) => policies.push(policy),
-                _ => missing.push(converted.id),
+            match &prepared.policy {
+                Some(policy) => policies.push((prepared.number, policy.clone())),
+                None => missing.push(prepared.id.clone()),
             }
         }
         sort(&mut policies, release);
         let left_out = validate::left_out(objects, &refusals, refused);
         let objects = left_out.as_ref().unwrap_or(objects);
         let items = convert::items(objects);
-        let mut cluster = Self::with_policies(objects, release, policies, &items);
+        let mut cluster = Self::with_policies(objects, release, policies, items);
         cluster.unknown = unknown;
         cluster.refused = refusals;
         cluster.missing = missing;
         cluster
     }
 
-    fn with_policies(objects: &Objects, release: Release, all: Vec<Policy>, items: &[Item]) -> Self {
+    fn with_policies(
+        objects: &Objects,
+        release: Release,
+        all: Vec<(u64, Arc<Policy>)>,
+        items: Vec<Item>,
+    ) -> Self {
         let nodes: BTreeMap<String, Arc<[Ipv4Addr]>> = convert::local_addresses(objects)
             .into_iter()
             .map(|(node, addresses)| (node, addresses.into()))
             .collect();
-        let local = |item: &Item| item.pod.as_ref().is_some_and(|pod| nodes.contains_key(&pod.node));
-        let index = Index::new(items);
-        let tiers = convert::tiers(objects, release, all.iter().map(|p| p.tier.as_str()));
-        let (mut policies, mut inactive) = (Vec::new(), Vec::new());
+        let is_local = |pod: &Pod| nodes.contains_key(&*pod.node);
+        let local = |item: &Item| item.pods.iter().any(is_local);
+        let index = Index::new(&items);
+        let tiers = convert::tiers(objects, release, all.iter().map(|(_, p)| p.tier.as_str()));
+        let (mut policies, mut numbers, mut inactive) = (Vec::new(), Vec::new(), Vec::new());
         let mut of_item: HashMap<usize, Vec<usize>> = HashMap::new();
-        for policy in all {
+        for (number, policy) in all {
             let selected = index.positions(&policy.selector).filter(|i| local(&items[*i]));
             let selected: Vec<usize> = selected.collect();
             if selected.is_empty() && !policy.everywhere {
-                inactive.push(policy.id);
+                inactive.push(policy.id.clone());
                 continue;
             }
             for item in selected {
                 of_item.entry(item).or_default().push(policies.len());
             }
             policies.push(policy);
+            numbers.push(number);
         }
-        inactive.sort_by_key(ToString::to_string);
+        inactive.sort_by_cached_key(ToString::to_string);
         let leaves_out = release.leaves_out_covered_members();
-        let sets = Sets::new(policies.iter(), &index, objects, leaves_out);
+        let sets = Sets::new(
+            policies.iter().map(|policy| &**policy),
+            &index,
+            objects,
+            leaves_out,
+        );
         let mut classes = Classes::new(&policies, &tiers);
         let mut endpoints: Vec<Endpoint> = Vec::new();
-        for (i, pod) in items
-            .iter()
-            .enumerate()
-            .filter_map(|(i, item)| Some((i, item.pod.as_ref()?)))
-        {
-            if let Some(node_addresses) = nodes.get(&pod.node) {
-                endpoints.push(Endpoint {
-                    class: classes.of(of_item.get(&i).map_or(&[], Vec::as_slice), &pod.profiles),
+        for (i, item) in items.iter().enumerate() {
+            let mut pods = item.pods.iter().filter(|pod| is_local(pod)).peekable();
+            let Some(first) = pods.peek() else { continue };
+            let class = classes.of(of_item.get(&i).map_or(&[], Vec::as_slice), &first.profiles);
+            endpoints.extend(pods.filter_map(|pod| {
+                Some(Endpoint {
+                    class,
                     pod: pod.clone(),
-                    node_addresses: node_addresses.clone(),
-                });
-            }
+                    node_addresses: nodes.get(&*pod.node)?.clone(),
+                })
+            }));
         }
         endpoints.sort_by(|a, b| {
             (a.pod.address, &a.pod.namespace, &a.pod.name).cmp(&(
@@ -145,11 +198,12 @@ impl Cluster {
         Self {
             release,
             policies,
+            numbers,
             tiers,
-            sets,
+            pods: by_address(&items),
+            sets: sets.with_items(items),
             endpoints,
             classes,
-            pods: items.iter().filter_map(named_address).collect(),
             inactive,
             unknown: Vec::new(),
             refused: Vec::new(),
@@ -158,7 +212,7 @@ impl Cluster {
                 .host_endpoints
                 .iter()
                 .filter(|(_, endpoint)| nodes.contains_key(&endpoint.spec.node))
-                .map(|((_, name), _)| name.clone())
+                .map(|((_, name), _)| name.to_string())
                 .collect(),
             profiles: profiles(objects),
         }
@@ -171,7 +225,7 @@ impl Cluster {
         direction: Direction,
     ) -> impl Iterator<Item = (&'a Tier, Vec<&'a Policy>)> + 'a {
         class.tiers.iter().filter_map(move |(tier, policies)| {
-            let policies = policies.iter().map(|i| &self.policies[*i]);
+            let policies = policies.iter().map(|i| &*self.policies[*i]);
             let policies: Vec<_> = policies.filter(|p| p.governs(direction)).collect();
             (!policies.is_empty()).then(|| (&self.tiers[*tier], policies))
         })
@@ -185,46 +239,84 @@ impl Endpoint {
     }
 }
 
-fn named_address(item: &Item) -> Option<(Ipv4Addr, String)> {
-    let pod = item.pod.as_ref()?;
-    Some((pod.address, format!("{}/{}", pod.namespace, pod.name)))
+/// Every pod by its address. Of pods with the same address the last one by name counts.
+fn by_address(items: &[Item]) -> BTreeMap<Ipv4Addr, PodName> {
+    let mut pods: BTreeMap<Ipv4Addr, PodName> = BTreeMap::new();
+    for pod in items.iter().flat_map(|item| &item.pods) {
+        let name = PodName(pod.namespace.clone(), pod.name.clone());
+        match pods.entry(pod.address) {
+            Entry::Occupied(mut known) if *known.get() < name => {
+                known.insert(name);
+            }
+            Entry::Occupied(_) => {}
+            Entry::Vacant(free) => {
+                free.insert(name);
+            }
+        }
+    }
+    pods
 }
 
 /// Policies whose kind and fields the release knows; the names of the others are added to `unknown`.
-fn known(objects: &Objects, release: Release, unknown: &mut Vec<String>) -> Vec<Converted> {
+fn known(
+    mut all: Vec<Arc<Prepared>>,
+    objects: &Objects,
+    release: Release,
+    unknown: &mut Vec<Unknown>,
+) -> Vec<Arc<Prepared>> {
     if !release.has_tiers() {
-        unknown.extend(objects.tiers.keys().map(|(_, name)| format!("Tier {name}")));
+        let tiers = objects.tiers.keys();
+        unknown.extend(tiers.map(|(_, name)| Unknown {
+            object: ObjectName::of_calico("Tier", "", name),
+            field: None,
+        }));
     }
-    let mut all = convert::policies(objects);
     all.retain(|policy| {
         let is_known = match policy.id.kind {
             PolicyKind::ClusterNetworkPolicy => release.has_cluster_policies(),
             kind if kind.is_staged() => release.has_staged(),
             _ => true,
         };
-        let tier = policy.spec.tier.as_str();
+        let tier = policy.tier.as_str();
         let is_of_unknown_tier = !release.has_tiers() && !["", Tier::DEFAULT].contains(&tier);
-        if !is_known {
-            unknown.push(policy.id.to_string());
-        } else if is_of_unknown_tier {
-            unknown.push(format!("{} (field tier)", policy.id));
+        if !is_known || is_of_unknown_tier {
+            unknown.push(Unknown {
+                object: ObjectName::of_policy(&policy.id),
+                field: is_known.then_some("tier"),
+            });
         }
         is_known && !is_of_unknown_tier
     });
     all
 }
 
-fn sort(policies: &mut [Policy], release: Release) {
-    policies.sort_by(|a, b| {
-        let name = |p: &Policy| {
-            if release.sorts_by_stored_name() {
-                stored_name(p)
-            } else {
-                format!("{}/{}/{}", p.id.name, p.id.namespace, p.id.kind.felix())
-            }
-        };
-        a.order.total_cmp(&b.order).then_with(|| name(a).cmp(&name(b)))
-    });
+fn sort(policies: &mut [(u64, Arc<Policy>)], release: Release) {
+    let name = |p: &Policy| {
+        if release.sorts_by_stored_name() {
+            stored_name(p)
+        } else {
+            format!("{}/{}/{}", p.id.name, p.id.namespace, p.id.kind.felix())
+        }
+    };
+    policies.sort_by_cached_key(|(_, policy)| (ByOrder(policy.order), name(policy)));
+}
+
+/// An order of policies that can be compared.
+#[derive(PartialEq)]
+struct ByOrder(f64);
+
+impl Eq for ByOrder {}
+
+impl PartialOrd for ByOrder {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ByOrder {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
 }
 
 /// The name under which Calico up to v3.31 stores the policy.
@@ -260,14 +352,14 @@ fn profiles(objects: &Objects) -> HashMap<String, bool> {
 
 /// Groups endpoints with the same policies and profiles.
 struct Classes<'a> {
-    policies: &'a [Policy],
+    policies: &'a [Arc<Policy>],
     tier_of: HashMap<&'a str, usize>,
     all: Vec<Class>,
     positions: HashMap<Class, usize>,
 }
 
 impl<'a> Classes<'a> {
-    fn new(policies: &'a [Policy], tiers: &'a [Tier]) -> Self {
+    fn new(policies: &'a [Arc<Policy>], tiers: &'a [Tier]) -> Self {
         let tiers = tiers.iter().enumerate();
         Self {
             policies,

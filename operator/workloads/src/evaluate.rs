@@ -78,7 +78,7 @@ impl Evaluation {
             .collect();
         let panics = |e: &&Endpoint| acls[e.class].is_err();
         let misses = |e: &&Endpoint| acls[e.class].as_ref().is_ok_and(|acls| acls.misses_policy_set);
-        let node = |e: &Endpoint| e.pod.node.clone();
+        let node = |e: &Endpoint| e.pod.node.to_string();
         let panicking_nodes: BTreeSet<String> = cluster.endpoints.iter().filter(panics).map(node).collect();
         let missing_nodes: BTreeSet<String> = cluster.endpoints.iter().filter(misses).map(node).collect();
         let differences = differences(&cluster, &acls, &samples, &panicking_nodes);
@@ -99,12 +99,12 @@ impl Evaluation {
 
     /// Whether Felix on the node of an endpoint panics.
     pub fn panics(&self, endpoint: &Endpoint) -> bool {
-        self.panicking_nodes.contains(&endpoint.pod.node)
+        self.panicking_nodes.contains(&*endpoint.pod.node)
     }
 
     /// Whether Felix on the node of an endpoint logs that it does not find a policy set.
     pub fn misses_policy_set(&self, endpoint: &Endpoint) -> bool {
-        !self.panics(endpoint) && self.missing_nodes.contains(&endpoint.pod.node)
+        !self.panics(endpoint) && self.missing_nodes.contains(&*endpoint.pod.node)
     }
 
     /// ACLs of an endpoint; `None` if Felix panics.
@@ -126,7 +126,7 @@ impl Evaluation {
 
     /// Every rule of active policies, by policy, direction and position.
     pub fn rules(&self) -> Vec<RuleEffect<'_>> {
-        let mut policies: Vec<&Policy> = self.cluster.policies.iter().collect();
+        let mut policies: Vec<&Policy> = self.cluster.policies.iter().map(|policy| &**policy).collect();
         policies.sort_by_key(|policy| policy.id.to_string());
         let used = self.used();
         let mut effects = Vec::new();
@@ -274,7 +274,7 @@ fn differences(
             all.push(Vec::new());
             continue;
         };
-        if panicking.contains(&endpoint.pod.node) {
+        if panicking.contains(&*endpoint.pod.node) {
             all.push(Vec::new());
             continue;
         }
@@ -284,7 +284,7 @@ fn differences(
             difference::of_endpoint(cluster, class, acls, &samples[endpoint.class], at)
         };
         // Endpoints of the same class and node differ only in their address.
-        let key = (endpoint.class, endpoint.pod.node.as_str());
+        let key = (endpoint.class, &*endpoint.pod.node);
         let differences = if depends[endpoint.class] {
             compute()
         } else {

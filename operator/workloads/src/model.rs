@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use ipnet::IpNet;
 
+use crate::kinds::CALICO_V3_GROUP;
 use crate::selector::Selector;
 
 /// Direction of a packet, seen from the pod.
@@ -75,6 +76,19 @@ impl PolicyKind {
             Self::StagedGlobal => "StagedGlobalNetworkPolicy",
             Self::StagedKubernetes => "StagedKubernetesNetworkPolicy",
             Self::StagedCalico => "StagedNetworkPolicy",
+        }
+    }
+
+    /// API group and kind of the user's object; the group of Calico's kinds is `projectcalico.org`.
+    pub const fn group_and_kind(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Global => (CALICO_V3_GROUP, "GlobalNetworkPolicy"),
+            Self::ClusterNetworkPolicy => ("policy.networking.k8s.io", "ClusterNetworkPolicy"),
+            Self::Kubernetes => ("networking.k8s.io", "NetworkPolicy"),
+            Self::Calico => (CALICO_V3_GROUP, "NetworkPolicy"),
+            Self::StagedGlobal => (CALICO_V3_GROUP, "StagedGlobalNetworkPolicy"),
+            Self::StagedKubernetes => (CALICO_V3_GROUP, "StagedKubernetesNetworkPolicy"),
+            Self::StagedCalico => (CALICO_V3_GROUP, "StagedNetworkPolicy"),
         }
     }
 

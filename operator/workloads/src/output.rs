@@ -220,7 +220,7 @@ impl Report {
             rejected: refused.map(|r| format!("{}: {}", r.object, r.error)).collect(),
             if_stored: (!cluster.refused.is_empty()).then(|| IfStored::new(objects, release)),
             inactive_policies: cluster.inactive.iter().map(ToString::to_string).collect(),
-            unknown: cluster.unknown.clone(),
+            unknown: cluster.unknown.iter().map(ToString::to_string).collect(),
             rules: rule_lines(&evaluation),
             endpoints: endpoints(&evaluation),
         }
@@ -304,7 +304,7 @@ fn endpoints(evaluation: &Evaluation) -> Vec<EndpointEntry> {
         EndpointEntry {
             pod: endpoint.name(),
             ip: endpoint.pod.address.to_string(),
-            node: endpoint.pod.node.clone(),
+            node: endpoint.pod.node.to_string(),
             tiers: tier_lines(&evaluation.cluster, class),
             profiles: class.profiles.to_vec(),
             felix_errors: if misses {

@@ -47,6 +47,14 @@ impl Sample {
         }
     }
 
+    /// Those of the addresses that are remote addresses of the sample.
+    pub fn among(&self, addresses: &[Ipv4Addr]) -> Vec<Ipv4Addr> {
+        let found = addresses
+            .iter()
+            .filter(|address| self.addresses.contains(address));
+        found.copied().collect()
+    }
+
     /// The packets for pods of a node, without packets from the node itself, which are always allowed.
     pub fn packets<'a>(
         &'a self,
@@ -64,15 +72,19 @@ impl Sample {
     }
 }
 
+/// Pods whose addresses are candidates of every sample.
+pub fn pods(cluster: &Cluster) -> impl Iterator<Item = Ipv4Addr> {
+    cluster.pods.keys().take(PODS).copied()
+}
+
 fn sides<'a>(rules: &'a [&Rule]) -> impl Iterator<Item = &'a Side> {
     rules.iter().flat_map(|rule| rule.sides())
 }
 
 fn addresses(cluster: &Cluster, rules: &[&Rule]) -> Vec<Ipv4Addr> {
     let matches = address_matches(cluster, rules);
-    let pods = cluster.pods.keys().take(PODS).copied();
     let borders = matches.iter().flat_map(borders);
-    let all: Vec<Ipv4Addr> = pods.chain(STRANGERS).chain(borders).collect();
+    let all: Vec<Ipv4Addr> = pods(cluster).chain(STRANGERS).chain(borders).collect();
     let mut chosen = one_of_each(all, |a| matches.iter().map(|spans| spans.contains(*a)).collect());
     chosen.sort_unstable();
     chosen

@@ -3,7 +3,7 @@
 //! parentheses.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Maximum depth of nested parentheses. Calico has no limit, but the text comes from the cluster, so the
 /// depth of the recursion must be limited.
@@ -13,8 +13,23 @@ const DEEPEST: u32 = 64;
 const LONGEST_LABEL: usize = 512;
 
 /// A parsed selector. Its text form is Calico's normal form: Felix uses one IP set for equal texts.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Selector(Arc<Node>);
+#[derive(Clone, Debug)]
+pub struct Selector(Arc<Parsed>);
+
+#[derive(Debug)]
+struct Parsed {
+    node: Node,
+    /// The text form, once it was asked for.
+    text: OnceLock<Box<str>>,
+}
+
+impl PartialEq for Selector {
+    fn eq(&self, other: &Self) -> bool {
+        self.node() == other.node()
+    }
+}
+
+impl Eq for Selector {}
 
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Node {
@@ -40,7 +55,10 @@ enum Operator {
 
 impl From<Node> for Selector {
     fn from(node: Node) -> Self {
-        Self(Arc::new(node))
+        Self(Arc::new(Parsed {
+            node,
+            text: OnceLock::new(),
+        }))
     }
 }
 
@@ -53,6 +71,15 @@ impl Selector {
         }
         let selector = parser.or()?;
         parser.is_at_end().then_some(selector)
+    }
+
+    fn node(&self) -> &Node {
+        &self.0.node
+    }
+
+    /// The text form.
+    pub fn text(&self) -> &str {
+        self.0.text.get_or_init(|| self.to_string().into())
     }
 
     /// The selector of everything.
@@ -88,7 +115,7 @@ impl Selector {
     /// The same selector with `prefix` in front of the name of every label.
     pub fn prefixed(&self, prefix: &str) -> Self {
         let named = |label: &str| format!("{prefix}{label}");
-        match &*self.0 {
+        match self.node() {
             Node::All | Node::Global => self.clone(),
             Node::Has(label) => Node::Has(named(label)).into(),
             Node::Compare(label, operator, value) => {
@@ -105,7 +132,7 @@ impl Selector {
     /// Replaces `all()` and `global()` in the selector, as Calico does where they would select too much.
     pub fn with_all_as(&self, all: &Self, global: Option<&Self>) -> Self {
         let inner = |s: &Self| s.with_all_as(all, global);
-        match &*self.0 {
+        match self.node() {
             Node::All => all.clone(),
             Node::Global => global.unwrap_or(self).clone(),
             Node::Not(part) => inner(part).negated(),
@@ -117,12 +144,12 @@ impl Selector {
 
     /// Whether the selector is exactly `global()`.
     pub fn is_global(&self) -> bool {
-        matches!(&*self.0, Node::Global)
+        matches!(self.node(), Node::Global)
     }
 
     /// Whether the selector matches an object; `label` looks up the object's labels.
     pub fn matches<'l>(&self, label: &impl Fn(&str) -> Option<&'l str>) -> bool {
-        match &*self.0 {
+        match self.node() {
             Node::All | Node::Global => true,
             Node::Has(name) => label(name).is_some(),
             Node::Compare(name, operator, value) => compare(label(name), *operator, value),
@@ -136,7 +163,7 @@ impl Selector {
 
     /// Labels and values that an object must have for a match, for use with an index.
     pub fn required(&self) -> Vec<(&str, &str)> {
-        match &*self.0 {
+        match self.node() {
             Node::Compare(label, Operator::Equal, value) => vec![(label, value)],
             Node::And(parts) => parts.iter().flat_map(Self::required).collect(),
             _ => Vec::new(),
@@ -168,7 +195,7 @@ fn sorted(mut values: Vec<String>) -> Vec<String> {
 
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
+        match self.node() {
             Node::All => f.write_str("all()"),
             Node::Global => f.write_str("global()"),
             Node::Has(label) => write!(f, "has({label})"),

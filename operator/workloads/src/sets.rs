@@ -1,14 +1,15 @@
 //! Sets of addresses that rules refer to by selector, service or named port.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
+use std::sync::OnceLock;
 
 use ipnet::Ipv4Net;
 
 use crate::convert::Item;
 use crate::index::Index;
 use crate::input::Objects;
-use crate::input::service::EndpointSlice;
+use crate::input::slice::EndpointSlice;
 use crate::model::{Direction, Name, Policy, Side};
 use crate::net::{self, Spans};
 use crate::selector::Selector;
@@ -36,21 +37,30 @@ impl Members {
 /// An address, the IANA number of a protocol, and a port.
 pub type Socket = (Ipv4Addr, u8, u16);
 
-/// The sets of all rules of active policies.
+/// The sets of all rules of active policies. The members of a selector are computed when they are first asked for.
 #[derive(Debug, Default)]
 pub struct Sets {
-    by_selector: HashMap<String, Members>,
+    items: Vec<Item>,
+    by_selector: HashMap<Box<str>, Selected>,
     by_service: HashMap<(String, String), Members>,
     sockets: HashMap<(String, String), Vec<Socket>>,
     named_ports: HashMap<(String, String), Vec<Socket>>,
     leaves_out_covered: bool,
 }
 
+/// What a selector selects.
+#[derive(Debug)]
+struct Selected {
+    /// Positions of the items.
+    items: Box<[usize]>,
+    members: OnceLock<Members>,
+}
+
 /// The selector of every endpoint.
 const EVERY_ENDPOINT: &str = "all()";
 
 impl Sets {
-    /// Computes every set that the rules of `policies` refer to.
+    /// Every set of the items that the rules of `policies` refer to. `items` are those of the index.
     pub fn new<'a>(
         policies: impl Iterator<Item = &'a Policy>,
         index: &Index<'_>,
@@ -69,6 +79,11 @@ impl Sets {
             }
         }
         sets
+    }
+
+    /// The sets with the items of their index.
+    pub fn with_items(self, items: Vec<Item>) -> Self {
+        Self { items, ..self }
     }
 
     fn add(&mut self, side: &Side, index: &Index<'_>, services: &Services<'_>) {
@@ -97,23 +112,42 @@ impl Sets {
     }
 
     fn add_selector(&mut self, selector: &Selector, index: &Index<'_>) {
-        let leaves_out_covered = self.leaves_out_covered;
-        self.by_selector.entry(selector.to_string()).or_insert_with(|| {
-            let items = index.selected(selector);
-            let nets: Vec<_> = items
-                .flat_map(|item| item.nets.iter().map(Ipv4Net::trunc))
-                .collect();
-            Members::of(if leaves_out_covered {
-                net::without_covered(&nets)
-            } else {
-                nets
-            })
-        });
+        if !self.by_selector.contains_key(selector.text()) {
+            let selected = Selected {
+                items: index.positions(selector).collect(),
+                members: OnceLock::new(),
+            };
+            self.by_selector.insert(selector.text().into(), selected);
+        }
     }
 
     /// Members of a selector in a rule of an active policy.
     pub fn selected(&self, selector: &Selector) -> &Members {
-        self.by_selector.get(&selector.to_string()).unwrap_or(&NOTHING)
+        let selected = self.by_selector.get(selector.text());
+        selected.map_or(&NOTHING, |selected| {
+            selected.members.get_or_init(|| self.members(&selected.items))
+        })
+    }
+
+    fn members(&self, positions: &[usize]) -> Members {
+        let items = positions.iter().filter_map(|position| self.items.get(*position));
+        let nets: Vec<_> = items.flat_map(|item| &item.nets).map(Ipv4Net::trunc).collect();
+        Members::of(if self.leaves_out_covered {
+            net::without_covered(&nets)
+        } else {
+            nets
+        })
+    }
+
+    /// Positions of the items that a selector in a rule of an active policy selects.
+    pub fn positions(&self, selector: &Selector) -> &[usize] {
+        let selected = self.by_selector.get(selector.text());
+        selected.map_or(&[], |selected| &selected.items)
+    }
+
+    /// Every item.
+    pub fn items(&self) -> &[Item] {
+        &self.items
     }
 
     /// Addresses of a service's endpoints.
@@ -150,11 +184,8 @@ pub fn felix_selector(side: &Side) -> Option<Selector> {
 }
 
 fn named_port_key(side: &Side, name: &str) -> (String, String) {
-    let selector = side.selector.as_ref().map(ToString::to_string);
-    (
-        selector.unwrap_or_else(|| EVERY_ENDPOINT.to_owned()),
-        name.to_owned(),
-    )
+    let selector = side.selector.as_ref().map(Selector::text);
+    (selector.unwrap_or(EVERY_ENDPOINT).to_owned(), name.to_owned())
 }
 
 fn named_ports(index: &Index<'_>, selector: Option<&Selector>, name: &str) -> Vec<Socket> {
@@ -167,50 +198,34 @@ fn named_ports(index: &Index<'_>, selector: Option<&Selector>, name: &str) -> Ve
 }
 
 fn ports_of<'a>(item: &'a Item, name: &'a str) -> impl Iterator<Item = Socket> + 'a {
-    let pod = item.pod.iter();
-    let named = pod.flat_map(move |pod| pod.ports.iter().filter(move |(n, _, _)| n == name));
+    let named = item.ports.iter().filter(move |(n, _, _)| n == name);
     named.flat_map(|(_, protocol, port)| item.nets.iter().map(|net| (net.addr(), *protocol, *port)))
 }
 
 /// Endpoints of services, by namespace and name of the service.
 struct Services<'a> {
-    slices: HashMap<(String, String), Vec<&'a EndpointSlice>>,
+    slices: HashMap<(&'a str, &'a str), Vec<&'a EndpointSlice>>,
 }
-
-/// Label of an EndpointSlice: the name of its Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 impl<'a> Services<'a> {
     fn new(objects: &'a Objects) -> Self {
         let mut slices: HashMap<_, Vec<_>> = HashMap::new();
         for ((namespace, _), slice) in &objects.endpoint_slices {
-            let service = slice
-                .metadata
-                .labels
-                .get(SERVICE_NAME)
-                .cloned()
-                .unwrap_or_default();
-            slices
-                .entry((namespace.clone(), service))
-                .or_default()
-                .push(slice);
+            let service = slice.service.as_deref().unwrap_or_default();
+            slices.entry((&**namespace, service)).or_default().push(slice);
         }
         Self { slices }
     }
 
-    fn slices(&self, service: &(String, String)) -> &[&'a EndpointSlice] {
-        self.slices.get(service).map_or(&[], Vec::as_slice)
+    fn slices<'s>(&'s self, (namespace, name): &'s (String, String)) -> &'s [&'a EndpointSlice] {
+        let slices = self.slices.get(&(namespace.as_str(), name.as_str()));
+        slices.map_or(&[], Vec::as_slice)
     }
 
     fn members(&self, service: &(String, String)) -> Members {
         let slices = self.slices(service).iter();
-        let addresses = slices.flat_map(|slice| slice.endpoints.iter().flat_map(|e| &e.addresses));
-        Members::of(
-            addresses
-                .filter_map(|text| version_4(text))
-                .map(net::host)
-                .collect(),
-        )
+        let addresses = slices.flat_map(|slice| slice.addresses());
+        Members::of(addresses.map(net::host).collect())
     }
 
     fn sockets(&self, service: &(String, String)) -> Vec<Socket> {
@@ -222,21 +237,12 @@ impl<'a> Services<'a> {
                     Some("SCTP") => Name::Sctp,
                     _ => Name::Tcp,
                 };
-                let addresses = slice.endpoints.iter().flat_map(|e| &e.addresses);
-                let addresses = addresses.filter_map(|text| version_4(text));
+                let addresses = slice.addresses();
                 sockets.extend(addresses.map(|address| (address, protocol.number(), port)));
             }
         }
         sockets.sort_unstable();
         sockets.dedup();
         sockets
-    }
-}
-
-/// Reads an IPv4 address. Endpoints may also be names or IPv6 addresses.
-fn version_4(text: &str) -> Option<Ipv4Addr> {
-    match net::parse(text)?.0 {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
     }
 }

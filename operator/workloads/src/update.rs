@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::cluster::{Class, Cluster, Endpoint, Refused};
 use crate::evaluate::Evaluation;
-use crate::input::pod::Pod as PodObject;
+use crate::input::pod::{Addresses, Pod as PodObject, PodClass};
 use crate::input::{Key, Objects};
 use crate::model::{Direction, Policy, PolicyId};
 use crate::output::{AclLine, acl_lines};
@@ -77,7 +77,7 @@ pub fn of(before: &Objects, update: &Objects, release: Release) -> Vec<PodUpdate
             continue;
         };
         let change =
-            nodes.entry(&endpoint.pod.node).or_insert_with(|| {
+            nodes.entry(&*endpoint.pod.node).or_insert_with(|| {
                 let sides = [(before, &old), (&after, &new)];
                 Change::new(sides.map(|(objects, evaluation)| {
                     State::new(objects, &evaluation.cluster, &endpoint.pod.node)
@@ -91,7 +91,7 @@ pub fn of(before: &Objects, update: &Objects, release: Release) -> Vec<PodUpdate
         };
         updates.push(PodUpdate {
             pod: endpoint.name(),
-            node: endpoint.pod.node.clone(),
+            node: endpoint.pod.node.to_string(),
             messages: change.messages.clone(),
             stale: after != after_restart,
             before,
@@ -116,13 +116,17 @@ struct State<'a> {
 
 impl<'a> State<'a> {
     fn new(objects: &'a Objects, cluster: &'a Cluster, node: &str) -> Self {
-        let local: Vec<&Endpoint> = cluster.endpoints.iter().filter(|e| e.pod.node == node).collect();
+        let local: Vec<&Endpoint> = cluster
+            .endpoints
+            .iter()
+            .filter(|e| &*e.pod.node == node)
+            .collect();
         let classes: BTreeSet<usize> = local.iter().map(|e| e.class).collect();
         let matched = classes.iter().flat_map(|class| &cluster.classes[*class].tiers);
         let matched: BTreeSet<usize> = matched.flat_map(|(_, policies)| policies).copied().collect();
         let active = cluster.policies.iter().enumerate();
         let active = active.filter(|(i, policy)| policy.everywhere || matched.contains(i));
-        let policies: BTreeMap<_, _> = active.map(|(_, policy)| (&policy.id, policy)).collect();
+        let policies: BTreeMap<_, _> = active.map(|(_, policy)| (&policy.id, &**policy)).collect();
         let mut sets = BTreeMap::new();
         for policy in policies.values() {
             for end in ends(policy) {
@@ -310,11 +314,11 @@ fn is_dirty(old: &State<'_>, new: &State<'_>, name: &str) -> bool {
         return true;
     };
     let key = (is.pod.namespace.clone(), is.pod.name.clone());
-    let object = |state: &State<'_>| state.objects.pods.get(&key).map(of_endpoint);
+    let [was_object, is_object] = [old, new].map(|state| state.objects.pods.get(&key).map(of_endpoint));
     let matched = new.matched(is);
     // If a tier changes, Felix evaluates all endpoints with policies again.
     let tiers_changed = old.objects.tiers != new.objects.tiers && !matched.is_empty();
-    tiers_changed || object(old) != object(new) || old.matched(was) != matched
+    tiers_changed || was_object != is_object || old.matched(was) != matched
 }
 
 fn changed_objects<T: PartialEq>(old: &BTreeMap<Key, T>, new: &BTreeMap<Key, T>) -> usize {
@@ -323,10 +327,7 @@ fn changed_objects<T: PartialEq>(old: &BTreeMap<Key, T>, new: &BTreeMap<Key, T>)
         .count()
 }
 
-/// The fields of a pod that its endpoint depends on.
-fn of_endpoint(pod: &PodObject) -> PodObject {
-    let mut pod = pod.clone();
-    pod.status.phase.clear();
-    pod.metadata.annotations.clear();
-    pod
+/// What the endpoint of a pod depends on.
+fn of_endpoint(pod: &PodObject) -> (&PodClass, &str, &Addresses) {
+    (&pod.class, &pod.node, &pod.addresses)
 }

@@ -6,6 +6,7 @@ mod policy;
 mod rule;
 
 use crate::convert::{self, Converted};
+use crate::findings::ObjectName;
 use crate::input::Objects;
 use crate::model::{Policy, PolicyId, Protocol, Rule, Side};
 use crate::net;
@@ -18,13 +19,13 @@ pub struct Refusal {
     /// The policy; `None` for other objects.
     pub policy: Option<PolicyId>,
     /// Kind and name.
-    pub object: String,
+    pub object: ObjectName,
     /// Each invalid field with the error.
     pub error: String,
 }
 
 impl Refusal {
-    fn new(policy: Option<PolicyId>, object: String, fields: &Fields) -> Option<Self> {
+    fn new(policy: Option<PolicyId>, object: ObjectName, fields: &Fields) -> Option<Self> {
         let error = fields.error()?;
         Some(Self {
             policy,
@@ -43,13 +44,25 @@ pub enum Refused {
     Stored,
 }
 
-/// Every refused object, by kind and name.
-pub fn refusals(objects: &Objects, policies: &[Converted], release: Release) -> Vec<Refusal> {
-    let validated = policies.iter().filter(|policy| policy.validated);
-    let policies = validated.filter_map(|converted| {
-        let fields = policy::fields(converted, release);
-        Refusal::new(Some(converted.id.clone()), converted.id.to_string(), &fields)
-    });
+/// Why Calico's API refuses a policy; `None` if it does not.
+pub fn refusal(policy: &Converted, release: Release) -> Option<Refusal> {
+    if !policy.validated {
+        return None;
+    }
+    let fields = policy::fields(policy, release);
+    Refusal::new(
+        Some(policy.id.clone()),
+        ObjectName::of_policy(&policy.id),
+        &fields,
+    )
+}
+
+/// Every refused object, by kind and name. `policies` are the refused policies.
+pub fn refusals(
+    objects: &Objects,
+    policies: impl Iterator<Item = Refusal>,
+    release: Release,
+) -> Vec<Refusal> {
     let mut all: Vec<Refusal> = policies.chain(sets(objects)).collect();
     if release.has_tiers() {
         all.extend(tiers(objects));
@@ -73,11 +86,16 @@ fn sets(objects: &Objects) -> impl Iterator<Item = Refusal> + '_ {
         })
 }
 
-fn set_name(namespace: &str, name: &str) -> String {
-    match namespace {
-        "" => format!("GlobalNetworkSet {name}"),
-        _ => format!("NetworkSet {namespace}/{name}"),
-    }
+fn set_name(namespace: &str, name: &str) -> ObjectName {
+    let kind = match namespace {
+        "" => "GlobalNetworkSet",
+        _ => "NetworkSet",
+    };
+    ObjectName::of_calico(kind, namespace, name)
+}
+
+fn tier_name(name: &str) -> ObjectName {
+    ObjectName::of_calico("Tier", "", name)
 }
 
 fn tiers(objects: &Objects) -> impl Iterator<Item = Refusal> + '_ {
@@ -93,30 +111,32 @@ fn tiers(objects: &Objects) -> impl Iterator<Item = Refusal> + '_ {
         if !["", "Pass", "Deny"].contains(&tier.spec.default_action.as_str()) {
             fields.tag("DefaultAction", &tier.spec.default_action, "action");
         }
-        Refusal::new(None, format!("Tier {name}"), &fields)
+        Refusal::new(None, tier_name(name), &fields)
     })
 }
 
 /// The objects without refused tiers and network sets; `None` if nothing is left out.
 pub fn left_out(objects: &Objects, refusals: &[Refusal], refused: Refused) -> Option<Objects> {
     let others = refusals.iter().filter(|refusal| refusal.policy.is_none());
-    let names: Vec<&str> = others.map(|refusal| refusal.object.as_str()).collect();
+    let names: Vec<&ObjectName> = others.map(|refusal| &refusal.object).collect();
     if names.is_empty() || refused == Refused::Stored {
         return None;
     }
     let mut objects = objects.clone();
     objects
         .tiers
-        .retain(|(_, name), _| !names.contains(&format!("Tier {name}").as_str()));
+        .retain(|(_, name), _| !names.contains(&&tier_name(name)));
     objects
         .network_sets
-        .retain(|(namespace, name), _| !names.contains(&set_name(namespace, name).as_str()));
+        .retain(|(namespace, name), _| !names.contains(&&set_name(namespace, name)));
     Some(objects)
 }
 
 /// The objects that Calico's API accepts.
 pub fn accepted(objects: &Objects, release: Release) -> Objects {
-    let refusals = refusals(objects, &convert::policies(objects), release);
+    let policies = convert::sources(objects).filter_map(|(id, source)| source.converted(&id));
+    let refused = policies.filter_map(|policy| refusal(&policy, release));
+    let refusals = refusals(objects, refused, release);
     let mut accepted = left_out(objects, &refusals, Refused::LeftOut).unwrap_or_else(|| objects.clone());
     let refused: Vec<&PolicyId> = refusals
         .iter()

@@ -87,7 +87,8 @@ pub fn is_ready(config: &Value) -> bool {
 }
 
 fn event(event: &Value) -> Vec<(String, String)> {
-    if text(event, "/regarding/kind") != names::KIND {
+    let is_finding = text(event, "/reason") == "UnsupportedOnWindows";
+    if text(event, "/regarding/kind") != names::KIND && !is_finding {
         return Vec::new();
     }
     // A repeated Event is the same object with another count.
@@ -132,5 +133,14 @@ fn config(config: &Value) -> Vec<(String, String)> {
         };
         (name, line)
     });
-    conditions.chain(nodes).collect()
+    let findings = list("/status/workloads/list").into_iter().map(|f| {
+        let key = format!("{} {}", text(&f, "/code"), text(&f, "/object"));
+        let line = format!(
+            "Finding    {} {key}: {}",
+            text(&f, "/severity"),
+            text(&f, "/message")
+        );
+        (key, line)
+    });
+    conditions.chain(nodes).chain(findings).collect()
 }

@@ -2,6 +2,7 @@
 
 mod live;
 mod node_faults;
+mod policy;
 mod table;
 
 use std::time::{Duration, Instant};
@@ -26,6 +27,9 @@ pub async fn demo(options: &LabOptions, hold: bool, say: &dyn Fn(&str)) -> Resul
     let began = Instant::now();
     say("Control plane: kube-apiserver, etcd, scheduler, controller-manager, simulated nodes by kwok");
     let cluster = Cluster::start(options.cluster()).await?;
+    cluster
+        .install_calico_policy(options.cluster().calico_api)
+        .await?;
     let simulator = Simulator::start(cluster.client());
     say(&format!(
         "  ready: {} Linux and {} Windows nodes, Calico as calico.yaml leaves it",
@@ -54,10 +58,10 @@ pub async fn demo(options: &LabOptions, hold: bool, say: &dyn Fn(&str)) -> Resul
     if matches!(ready, Ok(Ok(()))) && options.windows > 0 {
         let last = options.windows - 1;
         let nodes = ["windows-0".to_owned(), format!("windows-{last}")];
-        ready = tokio::time::timeout(
-            READY_LIMIT,
-            node_faults::act(&cluster, &simulator, &nodes, &mut live, say),
-        )
+        ready = tokio::time::timeout(READY_LIMIT, async {
+            node_faults::act(&cluster, &simulator, &nodes, &mut live, say).await?;
+            policy::act(&cluster, &mut live, say).await
+        })
         .await;
     }
     table::print(&client, &before, say).await?;

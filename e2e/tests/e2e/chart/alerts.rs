@@ -22,7 +22,7 @@ struct Case {
     labels: &'static str,
 }
 
-const CASES: [Case; 11] = [
+const CASES: [Case; 12] = [
     Case {
         alert: "WindowsNodesFailing",
         series: &[
@@ -57,6 +57,18 @@ const CASES: [Case; 11] = [
         silent: 14,
         fires: 15,
         labels: r#"code="WN1012""#,
+    },
+    // The first finding is fixed, another one comes; two replicas say the same while one takes over.
+    Case {
+        alert: "WindowsWorkloadsUnsupported",
+        series: &[
+            r#"workload_findings{code="WN2001",severity="Error",object_namespace="shop",pod="a"} 1x9 _x30"#,
+            r#"workload_findings{code="WN4001",severity="Error",object_namespace="shop",pod="b"} _x9 1x30"#,
+            r#"workload_findings{code="WN4008",severity="Warning",object_namespace="other",pod="b"} 1x40"#,
+        ],
+        silent: 14,
+        fires: 15,
+        labels: r#"object_namespace="shop""#,
     },
     // A sample counts for five minutes.
     Case {
@@ -118,7 +130,7 @@ const CASES: [Case; 11] = [
 ];
 
 /// Series of a cluster in order, of one that only observes, and of races that are lost now and then.
-const IN_ORDER: [&str; 17] = [
+const IN_ORDER: [&str; 18] = [
     r#"nodes{state="Failing",pod="a"} 0x90"#,
     // Rebooted one by one.
     r#"nodes{state="Failing",pod="b"} 0x9 1x10 0x70"#,
@@ -130,6 +142,7 @@ const IN_ORDER: [&str; 17] = [
     r#"condition{type="Stalled",status="False",reason="AsExpected",pod="a"} 1x90"#,
     r#"advisories{code="WN1020",severity="Warning",pod="a"} 1x90"#,
     r#"advisories{code="WN1012",severity="Error",pod="a"} 0x90"#,
+    r#"workload_findings{code="WN4008",severity="Warning",object_namespace="shop",pod="a"} 3x90"#,
     r#"build_info{version="1",pod="a"} 1x90"#,
     r#"leader{pod="a"} 1x90"#,
     r#"leader{pod="b"} 0x90"#,

@@ -99,6 +99,26 @@ fn grants_what_the_etcd_component_grants() -> Result<()> {
     Ok(())
 }
 
+/// Without linting the operator knows that it has no rights, and has none; with it, it may read and nothing else.
+#[test]
+fn linting_grants_reading_only() -> Result<()> {
+    let without = ["--set", "workloads.lint.enabled=false"];
+    let (all, few) = (grants(&render(&[])?), grants(&render(&without)?));
+    let added: Vec<_> = all.difference(&few).collect();
+    assert!(added.len() > 40 && few.is_subset(&all), "{}", added.len());
+    for right in added {
+        assert!(right.contains(": list ") || right.contains(": watch "), "{right}");
+    }
+    // A release from before this value has none: `helm upgrade --reuse-values`.
+    assert_same(&grants(&render(&["--set", "workloads=null"])?), &all);
+    for (args, expected) in [(&[][..], false), (&without[..], true)] {
+        let deployment = super::deployment(args)?;
+        let arguments = strings(&deployment["spec"]["template"]["spec"]["containers"][0]["args"]);
+        assert_eq!(arguments.contains(&"--workload-lint=false"), expected);
+    }
+    Ok(())
+}
+
 #[test]
 fn nobody_may_do_everything() -> Result<()> {
     let rights = grants(&render(&["--set", "tigeraOperator.enabled=true"])?);

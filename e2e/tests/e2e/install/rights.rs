@@ -150,6 +150,8 @@ async fn test_cluster(calico_api: CalicoApi) -> Result<TestCluster> {
     cluster
         .kubectl(&["create", "namespace", "tigera-operator"])
         .await?;
+    cluster.install_neighbour(Neighbour::ClusterNetworkPolicy).await?;
+    cluster.install_calico_policy(calico_api).await?;
     cluster.install_neighbour(Neighbour::DatastoreMigration).await?;
     cluster.install_neighbour(Neighbour::Installation).await?;
     cluster.install_neighbour(Neighbour::TigeraStatus).await?;
@@ -163,6 +165,10 @@ async fn calico_life(test: &mut TestCluster) -> Result<()> {
     test.start_operator().await?;
     test.apply(minimal("CalicoVXLAN")).await?;
     test.ready().await?;
+    test.until("policies, Services and pods are read", async || {
+        Ok(test.config().await?.pointer("/status/workloads").map(drop))
+    })
+    .await?;
     test.edit(
         ConfigKind::IpamConfiguration,
         SINGLETON,

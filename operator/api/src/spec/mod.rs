@@ -8,6 +8,7 @@ mod quantity;
 mod readiness;
 mod rules;
 mod workload;
+mod workloads;
 
 pub use calico::{
     Calico, Conflicts, Datastore, DatastoreType, Encapsulation, Etcd, EtcdSecret, GivenOriginal, Originals,
@@ -22,6 +23,7 @@ pub use workload::{
     Dsr, Image, KubeProxy, LogLevel, Management, NodeAgent, PullPolicy, Resources, SecretReference,
     Toleration, TolerationEffect, TolerationOperator, UpdateStrategy, UpdateStrategyType, Variable,
 };
+pub use workloads::{Lint, Workloads};
 
 use std::collections::BTreeMap;
 
@@ -135,6 +137,10 @@ pub struct WindowsNodeConfigSpec {
     #[serde(default)]
     pub readiness: Readiness,
 
+    /// What the operator reports about the network policies, Services and pods of the cluster.
+    #[serde(default)]
+    pub workloads: Workloads,
+
     /// Most nodes in `status.nodes.list`, those not ready first. Default: 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 500))]
@@ -199,6 +205,7 @@ impl WindowsNodeConfigSpec {
             image_registry: None,
             node_selector: BTreeMap::new(),
             readiness: Readiness::default(),
+            workloads: Workloads::default(),
             node_list_limit: None,
             deletion_policy: DeletionPolicy::default(),
         }

@@ -57,7 +57,8 @@ impl Verdict {
         }
     }
 
-    fn unknown(reason: Reason, message: impl Into<String>) -> Self {
+    /// A condition that is Unknown.
+    pub fn unknown(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             status: Status::Unknown,
             reason,
@@ -74,13 +75,25 @@ impl Verdict {
 /// One verdict a condition type, in the order of `types::ALL`.
 pub type Verdicts = [Verdict; types::ALL.len()];
 
-/// The conditions of the status. `old` has the transition times that are kept.
-pub fn set(old: &[Condition], generation: Option<i64>, verdicts: Verdicts, now: Timestamp) -> Vec<Condition> {
-    types::ALL
-        .iter()
-        .zip(verdicts)
-        .map(|(type_, verdict)| condition(old, type_, generation, verdict, now))
-        .collect()
+/// The conditions of the status. `old` has the transition times that are kept, and the condition `kept` as a whole.
+pub fn set(
+    old: &[Condition],
+    generation: Option<i64>,
+    verdicts: Verdicts,
+    kept: Option<&str>,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let one = |(type_, verdict): (&&str, Verdict)| {
+        let as_it_was = old.iter().find(|c| c.type_ == *type_ && kept == Some(*type_));
+        match as_it_was {
+            Some(as_it_was) => Condition {
+                observed_generation: generation,
+                ..as_it_was.clone()
+            },
+            None => condition(old, type_, generation, verdict, now),
+        }
+    };
+    types::ALL.iter().zip(verdicts).map(one).collect()
 }
 
 /// The API server refuses longer messages.

@@ -10,16 +10,25 @@ use wn_api::reasons::Reason;
 use super::conditions::Verdict as Condition;
 use super::progress::{Counts, is_stuck};
 use super::whole::whole;
-use super::{Nodes, Verdicts, component};
+use super::{Settled, Verdicts, component};
 use crate::advice;
 use crate::applied::{Applied, Part};
 use crate::decide::Plan;
 use crate::finding::{Finding, names_of};
+use crate::lint;
 use crate::node::{State, Table};
 use crate::observed::Observed;
 use crate::platform;
 
-pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: Nodes) -> Verdicts {
+pub fn judge(settled: Settled) -> Verdicts {
+    let Settled {
+        generation: _,
+        observed,
+        plan,
+        applied,
+        nodes,
+        lint,
+    } = settled;
     let counts = Counts::of(observed, plan, nodes);
     let [network_agent, node_agent, kube_proxy] =
         Component::ALL.map(|component| component::condition(component, observed, plan, applied, &counts));
@@ -55,6 +64,7 @@ pub fn judge(observed: &Observed, plan: &Plan, applied: &Applied, nodes: Nodes) 
         i,
         originals(plan),
         advisories(plan),
+        lint::condition(lint),
     ]
 }
 

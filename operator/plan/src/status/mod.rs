@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use wn_api::WindowsNodeConfig;
 use wn_api::component::Component;
 use wn_api::names::tigera as names_of_tigera;
+use wn_api::reasons::conditions as types;
 use wn_api::status::{
     CalicoStatus, GroupStatus, Original, PlatformStatus, WindowsNodeConfigStatus, WorkloadStatus,
 };
@@ -25,6 +26,7 @@ use crate::component::{ComponentPlan, DaemonSetPlan};
 use crate::decide::Plan;
 use crate::field::{Change, shown};
 use crate::finding::Finding;
+use crate::lint::Lint;
 use crate::node::{ClusterContext, Table};
 use crate::observed::{self, DaemonSetFacts, Observed};
 use crate::platform::{self, PlatformPlan};
@@ -32,6 +34,8 @@ use crate::release;
 use crate::validate::Violation;
 
 use conditions::Verdicts;
+
+pub use conditions::Verdict;
 
 /// The verdicts on the nodes, and what they were judged by.
 #[derive(Clone, Copy)]
@@ -88,6 +92,8 @@ pub struct Settled<'a> {
     pub applied: &'a Applied,
     /// The verdicts.
     pub nodes: Nodes<'a>,
+    /// Policies, Services and pods.
+    pub lint: &'a Lint,
 }
 
 impl<'a> Outcome<'a> {
@@ -129,6 +135,9 @@ impl<'a> Outcome<'a> {
 pub fn assemble(config: &WindowsNodeConfig, outcome: Outcome, now: Timestamp) -> WindowsNodeConfigStatus {
     let old = config.status.clone().unwrap_or_default();
     let settled = outcome.settled();
+    // What was found before a restart holds until the workloads are read again.
+    let keeps = |s: Settled| *s.lint == Lint::Reading && old.workloads.is_some();
+    let kept = settled.is_some_and(keeps).then_some(types::WORKLOADS_SUPPORTED);
     let generation = settled.map_or(config.metadata.generation, |s| s.generation);
     let [network_agent, node_agent, kube_proxy] = Component::ALL.map(|component| match settled {
         Some(s) => component_status(component, s.plan, s.observed),
@@ -136,7 +145,7 @@ pub fn assemble(config: &WindowsNodeConfig, outcome: Outcome, now: Timestamp) ->
     });
     WindowsNodeConfigStatus {
         observed_generation: generation,
-        conditions: conditions::set(&old.conditions, generation, verdicts(outcome), now),
+        conditions: conditions::set(&old.conditions, generation, verdicts(outcome), kept, now),
         inputs: settled.map_or(old.inputs, |s| Some(s.plan.inputs.status())),
         platform: outcome.platform().map_or(old.platform, platform_status),
         calico: settled.map_or(old.calico, |s| Some(calico_status(config, s.observed, s.plan))),
@@ -147,6 +156,10 @@ pub fn assemble(config: &WindowsNodeConfig, outcome: Outcome, now: Timestamp) ->
             Some(nodes::status(&config.spec, s.observed, s.nodes, now))
         }),
         advisories: settled.map_or(old.advisories, |s| Some(advice::status(&s.plan.advisories))),
+        workloads: match settled.filter(|_| kept.is_none()) {
+            Some(s) => s.lint.report().map(|report| report.status.clone()),
+            None => old.workloads,
+        },
         pending_changes: outcome.pending_changes().unwrap_or(old.pending_changes),
     }
 }
@@ -161,7 +174,7 @@ fn verdicts(outcome: Outcome) -> Verdicts {
         Outcome::Unread { finding } => conditions::unread(finding),
         Outcome::Unsupported { platform } => conditions::unsupported(&platform.findings),
         Outcome::Restoring { message } => conditions::restoring(message),
-        Outcome::Settled(s) => judge::judge(s.observed, s.plan, s.applied, s.nodes),
+        Outcome::Settled(s) => judge::judge(s),
     }
 }
 

@@ -6,8 +6,9 @@ use anyhow::Context as _;
 use kube::Client;
 use kube::api::DynamicObject;
 use serde_json::Value;
-use wn_api::calico::{DEFAULT, GROUP_V1, GROUP_V3};
+use wn_api::calico::DEFAULT;
 use wn_workloads::input::Objects;
+use wn_workloads::kinds;
 use wn_workloads::release::Release;
 
 use super::listing::{Kind, Listed, is_forbidden};
@@ -22,49 +23,9 @@ pub struct Cluster {
     pub forbidden: Vec<String>,
 }
 
-const KUBERNETES: &[Kind] = &[
-    Kind::new("", "v1", "Node", "nodes"),
-    Kind::new("", "v1", "Namespace", "namespaces"),
-    Kind::new("", "v1", "ServiceAccount", "serviceaccounts"),
-    Kind::new("", "v1", "Pod", "pods"),
-    Kind::new("", "v1", "Service", "services"),
-    Kind::new("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
-    Kind::new("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"),
-    Kind::new(
-        "policy.networking.k8s.io",
-        "v1alpha2",
-        "ClusterNetworkPolicy",
-        "clusternetworkpolicies",
-    ),
-    Kind::new("apps", "v1", "Deployment", "deployments"),
-    Kind::new("apps", "v1", "StatefulSet", "statefulsets"),
-    Kind::new("apps", "v1", "DaemonSet", "daemonsets"),
-    Kind::new("apps", "v1", "ReplicaSet", "replicasets"),
-    Kind::new("", "v1", "ReplicationController", "replicationcontrollers"),
-    Kind::new("batch", "v1", "Job", "jobs"),
-    Kind::new("batch", "v1", "CronJob", "cronjobs"),
-    Kind::new("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-    Kind::new("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses"),
-];
-
-/// Kind and plural in both forms of Calico's API.
-const CALICO: &[(&str, &str)] = &[
-    ("Tier", "tiers"),
-    ("GlobalNetworkPolicy", "globalnetworkpolicies"),
-    ("NetworkPolicy", "networkpolicies"),
-    ("StagedGlobalNetworkPolicy", "stagedglobalnetworkpolicies"),
-    ("StagedNetworkPolicy", "stagednetworkpolicies"),
-    ("StagedKubernetesNetworkPolicy", "stagedkubernetesnetworkpolicies"),
-    ("GlobalNetworkSet", "globalnetworksets"),
-    ("NetworkSet", "networksets"),
-    ("HostEndpoint", "hostendpoints"),
-    ("IPPool", "ippools"),
-    ("BGPConfiguration", "bgpconfigurations"),
-];
-
 /// Both forms of Calico's API. The first one that has ClusterInformation is in use: where `projectcalico.org/v3` is served
 /// beside a used `crd.projectcalico.org/v1`, it is the aggregated API server over the same objects.
-const FORMS: [(&str, &str); 2] = [(GROUP_V1, "v1"), (GROUP_V3, "v3")];
+static FORMS: [&[kinds::Kind]; 2] = [&kinds::CALICO_V1, &kinds::CALICO_V3];
 
 /// Lists every kind. A kind that is not served has no objects.
 ///
@@ -72,30 +33,24 @@ const FORMS: [(&str, &str); 2] = [(GROUP_V1, "v1"), (GROUP_V3, "v3")];
 /// The API server does not answer, or an object cannot be read.
 pub async fn read(client: &Client) -> anyhow::Result<Cluster> {
     let mut cluster = Cluster::default();
-    for kind in KUBERNETES {
-        cluster.list(client, *kind).await?;
+    for kind in &kinds::KUBERNETES {
+        cluster.list(client, kind.into()).await?;
     }
-    for (group, version) in FORMS {
-        let information = information(client, group, version).await?;
+    for form in FORMS {
+        let information = information(client, &form[0]).await?;
         let Some(information) = information else { continue };
         cluster.release = Release::from_str(&information).ok();
-        for (kind, plural) in CALICO {
-            cluster
-                .list(client, Kind::new(group, version, kind, plural))
-                .await?;
+        for kind in form {
+            cluster.list(client, kind.into()).await?;
         }
         break;
     }
     Ok(cluster)
 }
 
-/// Version of Calico in ClusterInformation `default`; `None` if this form of the API is not served or not used.
-async fn information(
-    client: &Client,
-    group: &'static str,
-    version: &'static str,
-) -> anyhow::Result<Option<String>> {
-    let kind = Kind::new(group, version, "ClusterInformation", "clusterinformations");
+/// Version of Calico in ClusterInformation `default`; `None` if the form of the API that has this kind is not served or not used.
+async fn information(client: &Client, of: &'static kinds::Kind) -> anyhow::Result<Option<String>> {
+    let kind = Kind::new(of.group, of.version, "ClusterInformation", "clusterinformations");
     let found = match kind.api(client, None).get_opt(DEFAULT).await {
         // The rest of the API may be readable.
         Err(error) if is_forbidden(&error) => return Ok(Some(String::new())),

@@ -7,6 +7,7 @@ use wn_api::WindowsNodeConfig;
 use wn_plan::applied::Applied;
 use wn_plan::calico::flap_guard::FlapGuard;
 use wn_plan::decide::{Plan, decide};
+use wn_plan::lint::Lint;
 use wn_plan::node::{ClusterContext, Table};
 use wn_plan::observed::{Config, Observed};
 use wn_plan::status::{Nodes, Outcome, Settled, assemble};
@@ -75,6 +76,7 @@ impl<'a> Decided<'a> {
     /// The conditions that `Observe` would report.
     pub fn conditions(&self) -> Vec<Condition> {
         let settled = Settled {
+            lint: &Lint::Reading,
             generation: self.config.metadata.generation,
             observed: self.observed,
             plan: &self.plan,

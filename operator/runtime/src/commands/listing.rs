@@ -5,6 +5,7 @@ use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use kube::{Client, Error};
 use serde_json::Value;
+use wn_workloads::kinds;
 
 /// Objects in one answer.
 const PAGE: u32 = 500;
@@ -25,6 +26,12 @@ pub enum Listed {
     Complete,
     NotServed,
     Forbidden,
+}
+
+impl From<&kinds::Kind> for Kind {
+    fn from(kind: &kinds::Kind) -> Self {
+        Self::new(kind.group, kind.version, kind.kind, kind.plural)
+    }
 }
 
 impl Kind {

@@ -31,12 +31,17 @@ pub struct ByAdvisory {
 impl ByAdvisory {
     /// The labels of a rule.
     pub const fn new(code: &'static str, severity: Severity) -> Self {
-        let severity = match severity {
-            Severity::Error => "Error",
-            Severity::Warning => "Warning",
-            Severity::Info => "Info",
-        };
+        let severity = self::severity(severity);
         Self { code, severity }
+    }
+}
+
+/// Label `severity`.
+pub const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "Error",
+        Severity::Warning => "Warning",
+        Severity::Info => "Info",
     }
 }
 

@@ -1,8 +1,9 @@
 //! What `/metrics` says: counts of what the operator did, and how the nodes are.
 //!
-//! Invariant: no label's values grow with the cluster. Names of nodes and pools are in the status and in Events.
+//! Invariant: no label's values grow with the cluster without a limit. Names of nodes and pools are in the status and in Events.
 
 mod client;
+mod findings;
 mod labels;
 mod round;
 mod watches;
@@ -25,11 +26,13 @@ use wn_api::node_reasons::NodeReason;
 use wn_api::reasons::conditions;
 use wn_api::status::Severity;
 use wn_plan::advice;
+use wn_plan::lint::Series;
 use wn_plan::node::State;
 use wn_plan::observed::tigera;
 
 use crate::error::Error;
 
+use findings::Found;
 use labels::{
     ByAdvisory, ByClass, ByCondition, ByField, ByKind, ByReason, ByRequest, ByState, ByTopic, Class,
 };
@@ -83,6 +86,7 @@ pub struct Metrics {
     advisories: Family<ByAdvisory, Gauge>,
     /// As with `reasons`.
     advised: Mutex<BTreeSet<(&'static str, Severity)>>,
+    found: Arc<Found>,
     conditions: Family<ByCondition, Gauge>,
     /// Of each type what it was last: that series is 1, and goes to zero when another one takes its place.
     shown: Mutex<BTreeMap<&'static str, ByCondition>>,
@@ -110,6 +114,7 @@ impl Metrics {
             reasons: Mutex::default(),
             advisories: Family::default(),
             advised: Mutex::new(advice::rules().map(|rule| (rule.code, rule.severity)).collect()),
+            found: Arc::default(),
             conditions: Family::default(),
             shown: Mutex::default(),
             drift_repairs: Family::default(),
@@ -157,6 +162,7 @@ impl Metrics {
             reasons: _,
             advisories,
             advised: _,
+            found,
             conditions,
             shown: _,
             drift_repairs,
@@ -235,6 +241,7 @@ impl Metrics {
             "What runs",
             Info::new([("version", env!("CARGO_PKG_VERSION"))]),
         );
+        registry.register_collector(Box::new(found.clone()));
         registry.register_collector(Box::new(watched.clone()));
         registry.register_collector(Box::new(Age(round.clone())));
         self
@@ -286,6 +293,11 @@ impl Metrics {
             let of = ByAdvisory::new(code, severity);
             self.advisories.get_or_create(&of).set(count);
         }
+    }
+
+    /// Findings about policies, Services and pods, of which there are now.
+    pub fn findings(&self, series: Vec<Series>) {
+        self.found.set(series);
     }
 
     /// What the status says of each condition; without any, there is no status.

@@ -8,6 +8,7 @@ use super::{Metrics, Pass, WHOLE_OBJECT};
 use crate::error::Error;
 use wn_api::node_reasons::NodeReason;
 use wn_api::status::Severity;
+use wn_plan::lint::Series;
 use wn_plan::node::State;
 
 fn has(metrics: &Metrics, line: &str) {
@@ -49,6 +50,7 @@ fn what_needs_no_event_is_there_from_the_start() {
         "reconcile_duration_seconds histogram",
         "status_writes counter",
         "watch_age_seconds gauge",
+        "workload_findings gauge",
     ];
     assert_eq!(names(&metrics), expected.map(str::to_owned).into());
     assert!(metrics.text().ends_with("# EOF\n"));
@@ -95,6 +97,22 @@ fn nodes_are_counted_and_a_reason_that_is_gone_is_zero() {
     metrics.no_nodes();
     has(&metrics, "nodes{state=\"Failing\"} 0");
     has(&metrics, "nodes_by_reason{reason=\"KubeletNotReporting\"} 0");
+}
+
+#[test]
+fn the_series_of_a_finding_ends_with_it() {
+    let metrics = Metrics::new();
+    let series = Series {
+        code: "WN3005",
+        severity: Severity::Warning,
+        namespace: "shop".to_owned(),
+        count: 2,
+    };
+    metrics.findings(vec![series]);
+    let expected = "workload_findings{code=\"WN3005\",severity=\"Warning\",object_namespace=\"shop\"}";
+    has(&metrics, &format!("{expected} 2"));
+    metrics.findings(Vec::new());
+    assert!(!metrics.text().contains(expected));
 }
 
 #[test]

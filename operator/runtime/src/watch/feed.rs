@@ -1,7 +1,8 @@
-//! One watch: lists, watches, and hands each object to the world.
+//! One watch: lists, watches, and hands each object to a sink.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
+use std::marker::PhantomData;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use futures::{FutureExt, TryStreamExt};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Resource;
 use kube::api::{Api, DynamicObject, ListParams, PartialObjectMeta};
+use kube::core::ObjectMeta;
 use kube_runtime::utils::StreamBackoff;
 use kube_runtime::watcher::{self, Event, watcher};
 use serde::de::DeserializeOwned;
@@ -28,36 +30,60 @@ use crate::world::{Origin, TRIES, World, parse_version};
 /// not released.
 const PAGE: u32 = 100;
 
+/// Takes in what a watch brings. A method that waits slows its watch down.
+pub trait Sink: Send + Sync + 'static {
+    /// An object as it is parsed.
+    type Object: Resource + Clone + Debug + DeserializeOwned + Send + 'static;
+
+    /// Which objects are watched.
+    fn selection(&self) -> watcher::Config;
+
+    /// Whether decisions can be made without these objects.
+    fn is_optional(&self) -> bool;
+
+    /// The pause before a resource that is not served is listed again; `None` for that of any other failure.
+    fn pause_when_not_served(&self) -> Option<Duration> {
+        None
+    }
+
+    /// An object was listed, created or changed.
+    fn put(&self, origin: Origin, object: Self::Object) -> impl Future<Output = ()> + Send;
+
+    /// An object was deleted, which was its last version.
+    fn deleted(&self, key: Key, version: u64) -> impl Future<Output = ()> + Send;
+
+    /// A list is complete: what is not in it is gone.
+    fn listed(&self, seen: BTreeSet<Key>) -> impl Future<Output = ()> + Send;
+
+    /// A list failed.
+    fn failed(&self, unread: Unread) -> impl Future<Output = ()> + Send;
+
+    /// What was listed cannot be read any more.
+    fn lost(&self) -> impl Future<Output = ()> + Send;
+}
+
 /// One watch.
-pub struct Feed<K> {
-    topic: Topic,
-    api: Api<K>,
-    world: Arc<World>,
+pub struct Feed<S: Sink> {
+    api: Api<S::Object>,
+    sink: S,
     metrics: Arc<Metrics>,
     pulse: Arc<Pulse>,
     /// How long a watch is refused before its facts count as out of date.
     patience: Duration,
 }
 
-impl<K: Incoming> Feed<K> {
-    pub fn new(
-        topic: Topic,
-        api: Api<K>,
-        world: &Arc<World>,
-        metrics: &Arc<Metrics>,
-        pulse: Arc<Pulse>,
-    ) -> Self {
+impl<S: Sink> Feed<S> {
+    pub fn new(api: Api<S::Object>, sink: S, metrics: &Arc<Metrics>, pulse: Arc<Pulse>) -> Self {
         Self {
-            topic,
             api,
-            world: world.clone(),
+            sink,
             metrics: metrics.clone(),
             pulse,
             patience: PATIENCE,
         }
     }
 
-    /// Feeds the watch into the world. It never ends; after a panic it is restarted and lists again.
+    /// Feeds the watch into the sink. It never ends; after a panic it is restarted and lists again.
     pub async fn for_ever(self) {
         let mut backoff = Backoff::default();
         loop {
@@ -67,9 +93,9 @@ impl<K: Incoming> Feed<K> {
                 backoff.reset();
             }
             let pause = backoff.next();
-            let topic = self.topic;
-            tracing::error!(?topic, panicked, ?pause, "watch ended, starting it again");
-            self.metrics.watch_restarted(self.pulse.topic());
+            let topic = self.pulse.topic();
+            tracing::error!(topic, panicked, ?pause, "watch ended, starting it again");
+            self.metrics.watch_restarted(topic);
             tokio::time::sleep(pause).await;
         }
     }
@@ -81,14 +107,14 @@ impl<K: Incoming> Feed<K> {
                 return;
             };
             if is_not_served(&error) {
-                return self.world.listed(self.topic, &BTreeSet::new());
+                return self.sink.listed(BTreeSet::new()).await;
             }
-            self.world.failed(self.topic, self.unread(&error));
+            self.sink.failed(self.unread(&error)).await;
         }
     }
 
     async fn list(&self) -> kube::Result<()> {
-        let selection = apis::selection(self.topic);
+        let selection = self.sink.selection();
         let mut page = ListParams {
             label_selector: selection.label_selector,
             field_selector: selection.field_selector,
@@ -98,11 +124,11 @@ impl<K: Incoming> Feed<K> {
         loop {
             let answer = self.api.list(&page).await?;
             for object in answer.items {
-                handle(self.topic, Event::InitApply(object), &mut list, &self.world);
+                handle(&self.sink, Event::InitApply(object), &mut list).await;
             }
             page.continue_token = answer.metadata.continue_.filter(|token| !token.is_empty());
             if page.continue_token.is_none() {
-                handle::<K>(self.topic, Event::InitDone, &mut list, &self.world);
+                handle(&self.sink, Event::InitDone, &mut list).await;
                 return Ok(());
             }
         }
@@ -112,15 +138,15 @@ impl<K: Incoming> Feed<K> {
         loop {
             self.watch().await;
             // Listed again, so that the plan knows why the list fails, and when it succeeds.
-            self.world.lost(self.topic);
+            self.sink.lost().await;
         }
     }
 
     /// Returns when the right to watch was taken away.
     async fn watch(&self) {
-        let (topic, world) = (self.topic, &self.world);
+        let (topic, sink) = (self.pulse.topic(), &self.sink);
         let events = || {
-            let selection = apis::selection(topic).page_size(PAGE);
+            let selection = sink.selection().page_size(PAGE);
             let backoff = watcher::DefaultBackoff::default();
             StreamBackoff::new(watcher(self.api.clone(), selection), backoff)
         };
@@ -133,17 +159,21 @@ impl<K: Incoming> Feed<K> {
                     if !matches!(event, Event::Init) {
                         self.pulse.beat();
                     }
-                    handle(topic, event, &mut list, world);
+                    handle(sink, event, &mut list).await;
                 }
                 Ok(None) => return,
                 Err(error) if is_not_served(&error) => {
-                    debug!(?topic, "not served");
-                    world.listed(topic, &BTreeSet::new());
+                    debug!(topic, "not served");
+                    sink.listed(BTreeSet::new()).await;
+                    if let Some(pause) = sink.pause_when_not_served() {
+                        tokio::time::sleep(pause).await;
+                        stream.set(events());
+                    }
                 }
                 Err(error) if is_refused(&error) && self.pulse.age() > self.patience => return,
                 Err(error) => {
-                    warn!(?topic, %error, "watch failed, trying again");
-                    world.failed(topic, self.unread(&error));
+                    warn!(topic, %error, "watch failed, trying again");
+                    sink.failed(self.unread(&error)).await;
                     if is_unreachable(&error) {
                         stream.set(events());
                     }
@@ -165,7 +195,7 @@ impl<K: Incoming> Feed<K> {
                 |status| format!("{} ({})", status.message, status.code),
             ),
             forbidden: status.is_some_and(|status| matches!(status.code, 401 | 403)),
-            can_be_lacking: descriptor(self.topic).optional,
+            can_be_lacking: self.sink.is_optional(),
         }
     }
 }
@@ -209,7 +239,7 @@ pub trait Incoming: Resource + Clone + Debug + DeserializeOwned + Send + 'static
 impl<N: Numerous> Incoming for Parsed<N> {
     fn put(self, origin: Origin, topic: Topic, world: &World) {
         let version = version(&self);
-        world.put_fact(origin, topic, key(&self), version, self.fact);
+        world.put_fact(origin, topic, key(self.meta()), version, self.fact);
     }
 }
 
@@ -225,16 +255,65 @@ impl Incoming for PartialObjectMeta<CustomResourceDefinition> {
     }
 }
 
-fn handle<K: Incoming>(topic: Topic, event: Event<K>, list: &mut List, world: &World) {
+/// The world as the sink of a topic.
+pub struct ToWorld<K> {
+    topic: Topic,
+    world: Arc<World>,
+    object: PhantomData<fn() -> K>,
+}
+
+impl<K> ToWorld<K> {
+    pub fn new(topic: Topic, world: &Arc<World>) -> Self {
+        Self {
+            topic,
+            world: world.clone(),
+            object: PhantomData,
+        }
+    }
+}
+
+impl<K: Incoming> Sink for ToWorld<K> {
+    type Object = K;
+
+    fn selection(&self) -> watcher::Config {
+        apis::selection(self.topic)
+    }
+
+    fn is_optional(&self) -> bool {
+        descriptor(self.topic).optional
+    }
+
+    async fn put(&self, origin: Origin, object: K) {
+        object.put(origin, self.topic, &self.world);
+    }
+
+    async fn deleted(&self, key: Key, version: u64) {
+        self.world.deleted(self.topic, &key, version);
+    }
+
+    async fn listed(&self, seen: BTreeSet<Key>) {
+        self.world.listed(self.topic, &seen);
+    }
+
+    async fn failed(&self, unread: Unread) {
+        self.world.failed(self.topic, unread);
+    }
+
+    async fn lost(&self) {
+        self.world.lost(self.topic);
+    }
+}
+
+async fn handle<S: Sink>(sink: &S, event: Event<S::Object>, list: &mut List) {
     match event {
         Event::Init => *list = List::default(),
         Event::InitApply(object) => {
-            list.keys.insert(key(&object));
-            object.put(Origin::List(list.begun), topic, world);
+            list.keys.insert(key(object.meta()));
+            sink.put(Origin::List(list.begun), object).await;
         }
-        Event::InitDone => world.listed(topic, &std::mem::take(&mut list.keys)),
-        Event::Apply(object) => object.put(Origin::Watch, topic, world),
-        Event::Delete(object) => world.deleted(topic, &key(&object), version(&object)),
+        Event::InitDone => sink.listed(std::mem::take(&mut list.keys)).await,
+        Event::Apply(object) => sink.put(Origin::Watch, object).await,
+        Event::Delete(object) => sink.deleted(key(object.meta()), version(&object)).await,
     }
 }
 
@@ -242,8 +321,8 @@ fn version<K: Resource>(object: &K) -> u64 {
     parse_version(object.meta().resource_version.as_deref())
 }
 
-fn key<K: Resource>(object: &K) -> Key {
-    let meta = object.meta();
+/// Namespace and name.
+pub fn key(meta: &ObjectMeta) -> Key {
     (
         meta.namespace.clone().unwrap_or_default(),
         meta.name.clone().unwrap_or_default(),

@@ -23,7 +23,7 @@ async fn trying_is_no_sign_of_life() {
         .unwrap();
     let world = Arc::new(World::new("operator"));
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse.clone());
+    let feed = Feed::new(api, ToWorld::new(Topic::Nodes, &world), &metrics, pulse.clone());
     let tries = feed.for_ever();
     assert!(
         tokio::time::timeout(Duration::from_millis(20), tries)
@@ -95,7 +95,7 @@ async fn a_watch_that_panics_is_started_again() {
     let pulse = metrics.watch(label(Topic::Nodes));
     let api = apis.api_through::<Poison>(apis.client(), Topic::Nodes).unwrap();
     let world = Arc::new(World::new("operator"));
-    let feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse.clone());
+    let feed = Feed::new(api, ToWorld::new(Topic::Nodes, &world), &metrics, pulse.clone());
     let _ = tokio::time::timeout(Duration::from_millis(1500), feed.for_ever()).await;
     assert!(
         tries.load(std::sync::atomic::Ordering::Relaxed) >= 2,
@@ -130,7 +130,7 @@ async fn requests_after(cannot_resume: Option<u16>) -> Vec<&'static str> {
         .api_through::<Parsed<Nodes>>(apis.client(), Topic::Nodes)
         .unwrap();
     let world = Arc::new(World::new("operator"));
-    let feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse);
+    let feed = Feed::new(api, ToWorld::new(Topic::Nodes, &world), &metrics, pulse);
     let three = async {
         while asked.lock().unwrap().len() < 3 {
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -181,7 +181,7 @@ async fn a_watch_that_is_refused_later_is_reported() {
         .unwrap();
     let world = Arc::new(World::new("operator"));
     world.want([Topic::Nodes].into());
-    let mut feed = Feed::new(Topic::Nodes, api, &world, &metrics, pulse.clone());
+    let mut feed = Feed::new(api, ToWorld::new(Topic::Nodes, &world), &metrics, pulse.clone());
     feed.patience = Duration::from_millis(100);
     let is_reported = async |expected: bool| {
         while world.read(|o| o.unread.iter().any(|u| u.forbidden)) != expected {

@@ -1,8 +1,8 @@
 //! The watches: which of them run now. What they bring goes to the world.
 
 mod claims;
-mod feed;
-mod parsed;
+pub mod feed;
+pub mod parsed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::metrics::Metrics;
 use crate::store::etcd::{TOPICS, follow};
 use crate::topics::{Watched, descriptor, label};
 use crate::world::World;
-use feed::Feed;
+use feed::{Feed, ToWorld};
 use parsed::{Affinities, Blocks, Failures, LinuxNodes, Nodes, Parsed, Pods};
 
 pub use claims::verify;
@@ -240,7 +240,7 @@ impl Watches {
         let pulse = self.metrics.watch(label(topic));
         let mut task = JoinSet::new();
         if let Some(api) = api(pulse.client(apis.client())) {
-            let feed = Feed::new(topic, api, &self.world, &self.metrics, pulse);
+            let feed = Feed::new(api, ToWorld::new(topic, &self.world), &self.metrics, pulse);
             if self.once {
                 task.spawn(feed.once());
             } else {

@@ -104,16 +104,19 @@ numerous! {
     Affinities: Custom, Fact::affinity;
 }
 
-/// The fact of an object, with as much of its metadata as a watch needs.
-#[derive(Clone, Debug)]
-pub struct Parsed<N> {
-    metadata: ObjectMeta,
-    pub fact: Fact,
-    numerous: PhantomData<N>,
+/// How an object is reduced while it is parsed.
+pub trait Reduce: Clone + fmt::Debug + Send + 'static {
+    /// What is kept of it.
+    type Fact: Clone + fmt::Debug + Send + 'static;
+
+    /// The metadata that a watch needs, and the fact.
+    fn reduce<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(ObjectMeta, Self::Fact), D::Error>;
 }
 
-impl<'de, N: Numerous> Deserialize<'de> for Parsed<N> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+impl<N: Numerous> Reduce for N {
+    type Fact = Fact;
+
+    fn reduce<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(ObjectMeta, Fact), D::Error> {
         let partial = N::Partial::deserialize(deserializer)?;
         let object = serde_json::to_value(&partial).map_err(D::Error::custom)?;
         let metadata = N::metadata(&partial).map(|m| ObjectMeta {
@@ -122,15 +125,30 @@ impl<'de, N: Numerous> Deserialize<'de> for Parsed<N> {
             resource_version: m.resource_version.clone(),
             ..ObjectMeta::default()
         });
+        Ok((metadata.unwrap_or_default(), N::fact(&object)))
+    }
+}
+
+/// The fact of an object, with as much of its metadata as a watch needs.
+#[derive(Clone, Debug)]
+pub struct Parsed<R: Reduce> {
+    metadata: ObjectMeta,
+    pub fact: R::Fact,
+    reduced: PhantomData<R>,
+}
+
+impl<'de, R: Reduce> Deserialize<'de> for Parsed<R> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (metadata, fact) = R::reduce(deserializer)?;
         Ok(Self {
-            metadata: metadata.unwrap_or_default(),
-            fact: N::fact(&object),
-            numerous: PhantomData,
+            metadata,
+            fact,
+            reduced: PhantomData,
         })
     }
 }
 
-impl<N: Numerous> Resource for Parsed<N> {
+impl<R: Reduce> Resource for Parsed<R> {
     type DynamicType = ApiResource;
     type Scope = kube::core::DynamicResourceScope;
 

@@ -160,6 +160,7 @@ fn pass(observed: &Observed, config: &WindowsNodeConfig, now: Timestamp) {
         cluster: &cluster,
     };
     let settled = status::Settled {
+        lint: &wn_plan::lint::Lint::Reading,
         generation: config.metadata.generation,
         observed,
         plan: &plan,

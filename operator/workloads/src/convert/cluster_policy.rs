@@ -11,7 +11,7 @@ use crate::model::{PolicyId, PolicyKind};
 use crate::net;
 
 /// Converts the policy. `None` for a policy that Calico skips: without a known tier or without a subject.
-pub fn converted(policy: &ClusterNetworkPolicy) -> Option<Converted> {
+pub fn converted(name: &str, policy: &ClusterNetworkPolicy) -> Option<Converted> {
     let spec = &policy.spec;
     let tier = match spec.tier.as_str() {
         "Admin" => ADMIN,
@@ -36,7 +36,7 @@ pub fn converted(policy: &ClusterNetworkPolicy) -> Option<Converted> {
         .collect();
     Some(Converted {
         id: PolicyId {
-            name: policy.metadata.name.clone(),
+            name: name.to_owned(),
             namespace: String::new(),
             kind: PolicyKind::ClusterNetworkPolicy,
         },

@@ -1,47 +1,58 @@
 //! Converts pods, network sets and host endpoints to items that selectors select (libcalico-go
 //! `PodToWorkloadEndpoints` and the update processors).
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use ipnet::{IpNet, Ipv4Net};
 
 use super::selectors::{NAME, NAMESPACE, OF_NAMESPACE, OF_SERVICE_ACCOUNT, ORCHESTRATOR, SERVICE_ACCOUNT};
 use crate::input::kubernetes::{Node, Texts};
-use crate::input::pod::{Container, Pod as Object};
-use crate::input::{Key, Objects};
+use crate::input::pod::{Container, Pod as Object, PodClass};
+use crate::input::{Objects, key};
 use crate::model::Name;
 use crate::net;
 
 /// Label of a Node with its operating system.
 const OS: &str = "kubernetes.io/os";
 
-/// Something that selectors of rules select.
+/// Labels, including inherited ones.
+type Labels = BTreeMap<String, String>;
+
+fn owned(texts: &Texts) -> Labels {
+    let texts = texts.iter();
+    texts
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect()
+}
+
+/// Something that selectors of rules select: a network set, a host endpoint, or pods of one namespace and template, which
+/// have the same labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    labels: BTreeMap<String, String>,
+    labels: Labels,
     /// Its IPv4 addresses.
     pub nets: Vec<Ipv4Net>,
-    /// Set for a pod; `None` for network sets and host endpoints.
-    pub pod: Option<Pod>,
+    /// Name, IANA number of the protocol, and port number of each container port.
+    pub ports: Vec<(String, u8, u16)>,
+    /// Empty for network sets and host endpoints.
+    pub pods: Vec<Pod>,
 }
 
 /// A pod with an IPv4 address of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pod {
     /// Namespace of the pod.
-    pub namespace: String,
+    pub namespace: Arc<str>,
     /// Name of the pod.
-    pub name: String,
+    pub name: Arc<str>,
     /// Name of its node.
-    pub node: String,
+    pub node: Arc<str>,
     /// Its IPv4 address.
     pub address: Ipv4Addr,
     /// Names of its profiles, in order of evaluation.
     pub profiles: Arc<[String]>,
-    /// Name, IANA number of the protocol, and port number of each container port.
-    pub ports: Vec<(String, u8, u16)>,
 }
 
 impl Item {
@@ -59,28 +70,63 @@ impl Item {
 /// Every pod that has an IPv4 address of its own, every network set, and every host endpoint.
 pub fn items(objects: &Objects) -> Vec<Item> {
     let inherited = Inherited { objects };
-    let pods = objects
-        .pods
-        .iter()
-        .filter_map(|(key, pod)| of_pod(key, pod, &inherited));
     let sets = objects.network_sets.iter().map(|((namespace, _), set)| {
-        let mut labels = set.metadata.labels.clone();
+        let mut labels = owned(&set.metadata.labels);
         if !namespace.is_empty() {
-            labels.insert(NAMESPACE.to_owned(), namespace.clone());
+            labels.insert(NAMESPACE.to_owned(), namespace.to_string());
             inherited.add_namespace(&mut labels, namespace);
         }
-        Item {
-            labels,
-            nets: networks(&set.spec.nets),
-            pod: None,
+        without_pods(labels, &set.spec.nets)
+    });
+    let hosts = objects
+        .host_endpoints
+        .values()
+        .map(|endpoint| without_pods(owned(&endpoint.metadata.labels), &endpoint.spec.expected_ips));
+    let mut items = of_pods(objects, &inherited);
+    items.extend(sets);
+    items.extend(hosts);
+    items
+}
+
+fn without_pods(labels: Labels, nets: &[String]) -> Item {
+    Item {
+        labels,
+        nets: networks(nets),
+        ports: Vec::new(),
+        pods: Vec::new(),
+    }
+}
+
+fn of_pods(objects: &Objects, inherited: &Inherited<'_>) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut groups: HashMap<(&str, *const PodClass), (usize, Arc<[String]>)> = HashMap::new();
+    for ((namespace, name), pod) in &objects.pods {
+        let addresses = pod.addresses.get().unwrap_or_default();
+        let Some(address) = addresses.first().filter(|_| has_endpoint(pod)) else {
+            continue;
+        };
+        let group = (&**namespace, Arc::as_ptr(&pod.class));
+        let (position, profiles) = groups.entry(group).or_insert_with(|| {
+            let (item, profiles) = inherited.group(namespace, &pod.class);
+            items.push(item);
+            (items.len() - 1, profiles)
+        });
+        if let Some(item) = items.get_mut(*position) {
+            item.nets.extend(addresses.iter().copied().map(net::host));
+            item.pods.push(Pod {
+                namespace: namespace.clone(),
+                name: name.clone(),
+                node: pod.node.clone(),
+                address: *address,
+                profiles: profiles.clone(),
+            });
         }
-    });
-    let hosts = objects.host_endpoints.values().map(|endpoint| Item {
-        labels: endpoint.metadata.labels.clone(),
-        nets: networks(&endpoint.spec.expected_ips),
-        pod: None,
-    });
-    pods.chain(sets).chain(hosts).collect()
+    }
+    items
+}
+
+fn has_endpoint(pod: &Object) -> bool {
+    !pod.class.spec.host_network && !pod.node.is_empty() && !pod.has_left_network
 }
 
 /// The IPv4 networks among texts. 0.0.0.0/0 becomes two halves, because IP sets of Linux cannot contain it
@@ -98,117 +144,59 @@ fn networks(texts: &[String]) -> Vec<Ipv4Net> {
     halves.collect()
 }
 
-fn of_pod((namespace, name): &Key, pod: &Object, inherited: &Inherited<'_>) -> Option<Item> {
-    let spec = &pod.spec;
-    if spec.host_network || spec.node_name.is_empty() || is_finished(pod) {
-        return None;
-    }
-    let nets: Vec<Ipv4Net> = addresses(pod)?.into_iter().map(net::host).collect();
-    let address = nets.first()?.addr();
-    let of_others = |label: &str| label.starts_with(OF_NAMESPACE) || label.starts_with(OF_SERVICE_ACCOUNT);
-    let own = pod.metadata.labels.iter().filter(|(label, _)| !of_others(label));
-    let mut labels: Texts = own.map(|(k, v)| (k.clone(), v.clone())).collect();
-    labels.insert(NAMESPACE.to_owned(), namespace.clone());
-    labels.insert(ORCHESTRATOR.to_owned(), "k8s".to_owned());
-    let mut profiles = vec![format!("kns.{namespace}")];
-    inherited.add_namespace(&mut labels, namespace);
-    if !spec.service_account_name.is_empty() {
-        let account = &spec.service_account_name;
-        labels.insert(SERVICE_ACCOUNT.to_owned(), account.clone());
-        inherited.add_service_account(&mut labels, namespace, account);
-        profiles.push(format!("ksa.{namespace}.{account}"));
-    }
-    Some(Item {
-        labels,
-        nets,
-        pod: Some(Pod {
-            namespace: namespace.clone(),
-            name: name.clone(),
-            node: spec.node_name.clone(),
-            address,
-            profiles: profiles.into(),
-            ports: [&spec.containers, &spec.init_containers]
-                .into_iter()
-                .flatten()
-                .flat_map(named_ports)
-                .collect(),
-        }),
-    })
-}
-
 /// Labels that pods inherit from namespaces and service accounts. An item's own labels take precedence.
 struct Inherited<'a> {
     objects: &'a Objects,
 }
 
 impl Inherited<'_> {
-    fn add_namespace(&self, labels: &mut Texts, namespace: &str) {
-        if let Some(object) = self
-            .objects
-            .namespaces
-            .get(&(String::new(), namespace.to_owned()))
-        {
+    /// Pods of a namespace and template, still without any, and names of their profiles.
+    fn group(&self, namespace: &str, class: &PodClass) -> (Item, Arc<[String]>) {
+        let spec = &class.spec;
+        let mut labels = owned(&class.labels);
+        labels.retain(|label, _| !label.starts_with(OF_NAMESPACE) && !label.starts_with(OF_SERVICE_ACCOUNT));
+        labels.insert(NAMESPACE.to_owned(), namespace.to_owned());
+        labels.insert(ORCHESTRATOR.to_owned(), "k8s".to_owned());
+        let mut profiles = vec![format!("kns.{namespace}")];
+        self.add_namespace(&mut labels, namespace);
+        if !spec.service_account_name.is_empty() {
+            let account = &spec.service_account_name;
+            labels.insert(SERVICE_ACCOUNT.to_owned(), account.clone());
+            self.add_service_account(&mut labels, namespace, account);
+            profiles.push(format!("ksa.{namespace}.{account}"));
+        }
+        let containers = spec.containers.iter().chain(&spec.init_containers);
+        let item = Item {
+            labels,
+            nets: Vec::new(),
+            ports: containers.flat_map(named_ports).collect(),
+            pods: Vec::new(),
+        };
+        (item, profiles.into())
+    }
+
+    fn add_namespace(&self, labels: &mut Labels, namespace: &str) {
+        if let Some(object) = self.objects.namespaces.get(&key("", namespace)) {
             inherit(labels, OF_NAMESPACE, &object.metadata.labels, namespace);
         }
     }
 
-    fn add_service_account(&self, labels: &mut Texts, namespace: &str, name: &str) {
-        let key = (namespace.to_owned(), name.to_owned());
-        if let Some(object) = self.objects.service_accounts.get(&key) {
+    fn add_service_account(&self, labels: &mut Labels, namespace: &str, name: &str) {
+        if let Some(object) = self.objects.service_accounts.get(&key(namespace, name)) {
             inherit(labels, OF_SERVICE_ACCOUNT, &object.metadata.labels, name);
         }
     }
 }
 
-fn inherit(labels: &mut Texts, prefix: &str, of_parent: &Texts, name: &str) {
+fn inherit(labels: &mut Labels, prefix: &str, of_parent: &Texts, name: &str) {
     for (label, value) in of_parent.iter().filter(|(label, _)| *label != NAME) {
         labels
             .entry(format!("{prefix}{label}"))
-            .or_insert_with(|| value.clone());
+            .or_insert_with(|| value.to_owned());
     }
     labels
         .entry(format!("{prefix}{NAME}"))
         .or_insert_with(|| name.to_owned());
-}
-
-fn is_finished(pod: &Object) -> bool {
-    let emptied = |annotation: &str| {
-        pod.metadata
-            .annotations
-            .get(annotation)
-            .is_some_and(String::is_empty)
-    };
-    let is_deleted = pod.metadata.deletion_timestamp.is_some();
-    let has_lost_address = ["cni.projectcalico.org/podIP", "vpc.amazonaws.com/pod-ips"];
-    (is_deleted && has_lost_address.into_iter().any(emptied))
-        || matches!(pod.status.phase.as_str(), "Failed" | "Succeeded" | "Completed")
-}
-
-/// IPv4 addresses of a pod; `None` if one is invalid.
-fn addresses(pod: &Object) -> Option<Vec<Ipv4Addr>> {
-    let annotation = |name: &str| pod.metadata.annotations.get(name).filter(|text| !text.is_empty());
-    let listed = |text: &String| text.split(',').map(str::to_owned).collect();
-    let status = &pod.status;
-    let texts: Vec<String> = if !status.pod_ips.is_empty() {
-        status.pod_ips.iter().map(|ip| ip.ip.clone()).collect()
-    } else if !status.pod_ip.is_empty() {
-        vec![status.pod_ip.clone()]
-    } else {
-        [
-            "cni.projectcalico.org/podIPs",
-            "cni.projectcalico.org/podIP",
-            "vpc.amazonaws.com/pod-ips",
-        ]
-        .into_iter()
-        .find_map(|name| annotation(name).map(listed))
-        .unwrap_or_default()
-    };
-    let parsed: Option<Vec<IpAddr>> = texts.iter().map(|text| Some(net::parse(text)?.0)).collect();
-    let of_version_4 = parsed?.into_iter().filter_map(|address| match address {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(_) => None,
-    });
-    Some(of_version_4.collect())
 }
 
 fn named_ports(container: &Container) -> Vec<(String, u8, u16)> {
@@ -238,7 +226,7 @@ pub fn local_addresses(objects: &Objects) -> BTreeMap<String, Vec<Ipv4Addr>> {
             let internal = node.status.addresses.iter().filter(|a| a.r#type == "InternalIP");
             let mut addresses: Vec<Ipv4Addr> = internal.filter_map(|a| a.address.parse().ok()).collect();
             addresses.sort_by_key(ToString::to_string);
-            (name.clone(), addresses)
+            (name.to_string(), addresses)
         })
         .collect()
 }

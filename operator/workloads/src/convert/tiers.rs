@@ -36,7 +36,7 @@ pub fn tiers<'a>(objects: &Objects, release: Release, named: impl Iterator<Item 
     if release.has_tiers() {
         for ((_, name), tier) in &objects.tiers {
             let tier = Tier {
-                name: name.clone(),
+                name: name.to_string(),
                 order: tier.spec.order,
                 // Every value other than Pass denies.
                 default_action: match tier.spec.default_action.as_str() {
@@ -44,7 +44,7 @@ pub fn tiers<'a>(objects: &Objects, release: Release, named: impl Iterator<Item 
                     _ => "Deny".to_owned(),
                 },
             };
-            tiers.insert(name.clone(), tier);
+            tiers.insert(name.to_string(), tier);
         }
     }
     let mut sorted: Vec<Tier> = tiers.values().cloned().collect();

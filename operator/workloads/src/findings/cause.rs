@@ -2,9 +2,8 @@
 //! written.
 
 use super::table::Code;
-use crate::cluster::Endpoint;
+use crate::cluster::{Cluster, Endpoint};
 use crate::difference::is_about;
-use crate::evaluate::Evaluation;
 use crate::felix::{self, Lost, Reason};
 use crate::meaning::Flow;
 use crate::model::{Action, Direction, Policy, PolicyId, Rule, Tier};
@@ -33,12 +32,11 @@ impl Cause<'_> {
 
 /// The cause of the different result of a packet; `None` if no policy of the pod is involved.
 pub fn of<'a>(
-    evaluation: &'a Evaluation,
+    cluster: &'a Cluster,
     endpoint: &Endpoint,
     direction: Direction,
     packet: &Packet,
 ) -> Option<Cause<'a>> {
-    let cluster = &evaluation.cluster;
     let class = &cluster.classes[endpoint.class];
     let tiers: Vec<_> = cluster.tiers_of(class, direction).collect();
     let reaches_profiles = !tiers.iter().any(|(tier, _)| tier.name == Tier::DEFAULT);

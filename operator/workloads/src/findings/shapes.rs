@@ -2,58 +2,53 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Code, Finding, Severity};
-use crate::difference::Verdict;
-use crate::evaluate::Evaluation;
-use crate::felix::{self, Acl, Addresses};
+use super::{Code, Finding, ObjectName, Severity};
+use crate::cluster::Cluster;
+use crate::felix::{self, Acl, Addresses, Panic};
 use crate::model::{Direction, Policy, Rule};
 
 /// Number of combinations of addresses and ports of one rule from which it is a warning.
 const MANY: usize = 10_000;
 
-/// All findings except those of refused objects.
-pub fn all(evaluation: &Evaluation) -> Vec<Finding> {
-    let mut findings = panics(evaluation);
-    findings.extend(edits(evaluation));
-    findings.extend(many_addresses(evaluation));
-    let cluster = &evaluation.cluster;
+/// Findings that follow from the cluster as a whole.
+pub fn of_cluster(cluster: &Cluster) -> Vec<Finding> {
+    let mut findings = edits(cluster);
     findings.extend(cluster.host_endpoints.iter().map(|name| {
         let message = "is of a Windows node, where Felix enforces policies at pods only";
         finding(
             Code::HostEndpoint,
             Severity::Warning,
-            format!("HostEndpoint {name}"),
+            ObjectName::of_calico("HostEndpoint", "", name),
             message,
         )
     }));
     let not_for_pods = cluster.policies.iter().filter(|p| p.do_not_track || p.pre_dnat);
     findings.extend(not_for_pods.map(|policy| {
         let message = "selects pods of Windows nodes, and is not applied to them";
-        finding(Code::NotForPods, Severity::Info, policy.id.to_string(), message)
+        let object = ObjectName::of_policy(&policy.id);
+        finding(Code::NotForPods, Severity::Info, object, message)
     }));
-    findings.extend(cluster.unknown.iter().map(|object| {
+    findings.extend(cluster.unknown.iter().map(|unknown| {
         let message = format!(
             "Calico {} does not know it and does not enforce it",
             cluster.release
         );
-        finding(Code::UnknownToRelease, Severity::Warning, object.clone(), message)
+        let object = unknown.object.clone();
+        let mut finding = finding(Code::UnknownToRelease, Severity::Warning, object, message);
+        finding.field = unknown.field.map(|field| format!("spec.{field}"));
+        finding
     }));
     findings
 }
 
-/// Findings of objects that Calico refuses. `stored` is the evaluation with these objects stored.
-pub fn of_refused(stored: &Evaluation) -> Vec<Finding> {
-    let opens = stored.endpoints().any(|(position, _)| {
-        matches!(
-            stored.verdict(position),
-            Verdict::MoreOpen | Verdict::Both | Verdict::FelixPanics
-        )
-    });
-    let refusals = stored.cluster.refused.iter();
+/// Findings of objects that Calico refuses. `stored` is the cluster with these objects stored; `opens` tells whether Windows
+/// then allows a packet that the policies deny.
+pub fn of_refused(stored: &Cluster, opens: bool) -> Vec<Finding> {
+    let refusals = stored.refused.iter();
     refusals
         .map(|refusal| {
             let policy = refusal.policy.as_ref();
-            let is_missing = policy.is_some_and(|id| stored.cluster.missing.contains(id));
+            let is_missing = policy.is_some_and(|id| stored.missing.contains(id));
             let then = if is_missing {
                 "if it is stored nevertheless, Felix treats it as missing and does not apply it to its pods"
             } else {
@@ -70,7 +65,7 @@ pub fn of_refused(stored: &Evaluation) -> Vec<Finding> {
         .collect()
 }
 
-fn finding(code: Code, severity: Severity, object: String, message: impl Into<String>) -> Finding {
+fn finding(code: Code, severity: Severity, object: ObjectName, message: impl Into<String>) -> Finding {
     let entry = code.entry();
     Finding {
         code,
@@ -85,19 +80,18 @@ fn finding(code: Code, severity: Severity, object: String, message: impl Into<St
     }
 }
 
-fn panics(evaluation: &Evaluation) -> Vec<Finding> {
+/// Findings of panics of Felix, each with the positions of the endpoints whose ACLs cause it.
+pub fn panics<'a>(cluster: &Cluster, panics: impl Iterator<Item = (&'a Panic, &'a [usize])>) -> Vec<Finding> {
     let mut pods: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
-    for (_, endpoint) in evaluation.endpoints() {
-        if let Err(panic) = &evaluation.acls[endpoint.class] {
-            let pods = pods.entry((&panic.pass, &panic.next)).or_default();
-            pods.insert(endpoint.name());
-        }
+    for (panic, members) in panics {
+        let pods = pods.entry((&panic.pass, &panic.next)).or_default();
+        pods.extend(members.iter().map(|position| cluster.endpoints[*position].name()));
     }
     let findings = pods.into_iter().map(|((pass, next), pods)| {
         let of_policy = |set: &str| {
-            let mut policies = evaluation.cluster.policies.iter().map(|policy| &policy.id);
+            let mut policies = cluster.policies.iter().map(|policy| &policy.id);
             let found = policies.find(|id| set.strip_prefix("policy-") == Some(&id.felix()));
-            found.map_or_else(|| set.to_owned(), ToString::to_string)
+            found.map_or_else(|| ObjectName::other(set), ObjectName::of_policy)
         };
         let message = format!(
             "its Pass and {} have lists of ports that end with the same port: Felix panics, and no pod of the node has its policies",
@@ -111,12 +105,11 @@ fn panics(evaluation: &Evaluation) -> Vec<Finding> {
 }
 
 /// Findings about edits that do not reach running pods.
-fn edits(evaluation: &Evaluation) -> Vec<Finding> {
-    let cluster = &evaluation.cluster;
+fn edits(cluster: &Cluster) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_used = cluster.classes.iter().any(|class| !class.tiers.is_empty());
     if cluster.release.loses_rule_edits() && is_used {
-        let object = format!("Calico {}", cluster.release);
+        let object = ObjectName::other(format!("Calico {}", cluster.release));
         let message =
             "edits of ports, networks and actions of policies do not reach running pods of Windows nodes";
         findings.push(finding(Code::RuleEdits, Severity::Error, object, message));
@@ -138,7 +131,7 @@ fn edits(evaluation: &Evaluation) -> Vec<Finding> {
                 "is in tier {}, after another tier of its pods: pods that match its selectors later are not added to the ACLs of running pods",
                 policy.tier
             );
-            let object = policy.id.to_string();
+            let object = ObjectName::of_policy(&policy.id);
             findings.push(finding(Code::LaterTierMembers, Severity::Error, object, message));
         }
     }
@@ -151,15 +144,13 @@ fn names_members(policy: &Policy, direction: Direction) -> bool {
     sides.next().is_some()
 }
 
-fn many_addresses(evaluation: &Evaluation) -> Vec<Finding> {
-    let cluster = &evaluation.cluster;
+/// Findings of the rules of a policy that have many addresses.
+pub fn many_addresses(cluster: &Cluster, policy: &Policy) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for policy in cluster.policies.iter().filter(|p| !p.id.kind.is_staged()) {
-        for direction in Direction::BOTH.into_iter().filter(|d| policy.governs(*d)) {
-            for rule in policy.rules(direction) {
-                let acls = felix::of_rule(rule, direction, &cluster.sets, cluster.release);
-                findings.extend(long_rule(policy, rule, direction, &acls.unwrap_or_default()));
-            }
+    for direction in Direction::BOTH.into_iter().filter(|d| policy.governs(*d)) {
+        for rule in policy.rules(direction) {
+            let acls = felix::of_rule(rule, direction, &cluster.sets, cluster.release);
+            findings.extend(long_rule(policy, rule, direction, &acls.unwrap_or_default()));
         }
     }
     findings
@@ -189,7 +180,8 @@ fn long_rule(policy: &Policy, rule: &Rule, direction: Direction, acls: &[Acl]) -
     } else {
         Severity::Info
     };
-    let mut finding = finding(Code::ManyAddresses, severity, policy.id.to_string(), message);
+    let object = ObjectName::of_policy(&policy.id);
+    let mut finding = finding(Code::ManyAddresses, severity, object, message);
     finding.field = Some(format!("spec.{}[{}]", direction.as_str(), rule.origin.index));
     Some(finding)
 }

@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use super::cause::Cause;
 use super::table::Code;
-use crate::cluster::Endpoint;
+use crate::cluster::{Cluster, Endpoint};
 use crate::difference::deciding;
-use crate::evaluate::Evaluation;
-use crate::felix::AclAction;
+use crate::felix::{AclAction, Acls};
 use crate::meaning::{Decider, Meanings};
 use crate::model::{Direction, PolicyKind, Rule, Side};
 use crate::packet::{CLIENT_PORT, Content, Packet};
@@ -71,10 +70,9 @@ fn negative_field(side: &Side) -> Option<&'static str> {
     }
 }
 
-/// The effect on Windows. `open` and `closed` are the numbers of packets that are allowed or denied although
-/// they should not be; `cuts_off` is true if no packet is allowed.
-pub fn message(cause: &Cause<'_>, open: usize, closed: usize, cuts_off: bool) -> String {
-    let what = match (cause.code, cause.rule) {
+/// What is different on Windows.
+pub fn what(cause: &Cause<'_>) -> String {
+    match (cause.code, cause.rule) {
         (Code::Staged, _) => "Felix drops every packet that comes to the staged policy".to_owned(),
         (Code::HttpIgnored, _) => {
             "the rule matches every packet, not only the requests that it names".to_owned()
@@ -85,9 +83,14 @@ pub fn message(cause: &Cause<'_>, open: usize, closed: usize, cuts_off: bool) ->
         (Code::Unexplained, _) => "the ACLs differ from what the policies mean".to_owned(),
         (_, Some(rule)) => format!("the rule ({}) is skipped", rule.action.as_str()),
         (_, None) => "the policy is not enforced as written".to_owned(),
-    };
+    }
+}
+
+/// The effect on Windows. `open` and `closed` tell whether packets are allowed or denied although they should not be;
+/// `cuts_off` is true if no packet is allowed.
+pub fn message(what: &str, open: bool, closed: bool, cuts_off: bool) -> String {
     let mut message = format!("on Windows {what}");
-    let effect = match (open > 0, closed > 0) {
+    let effect = match (open, closed) {
         (true, true) => {
             "some traffic that should be denied is allowed, and some traffic that should be allowed is denied"
         }
@@ -103,8 +106,13 @@ pub fn message(cause: &Cause<'_>, open: usize, closed: usize, cuts_off: bool) ->
 
 /// Describes a packet, such as
 /// `TCP 443 from shop/client (10.244.2.5) to shop/web: denied by policy P rule 2, allowed on Windows`.
-pub fn flow(evaluation: &Evaluation, endpoint: &Endpoint, direction: Direction, packet: &Packet) -> String {
-    let cluster = &evaluation.cluster;
+pub fn flow(
+    cluster: &Cluster,
+    acls: &Acls,
+    endpoint: &Endpoint,
+    direction: Direction,
+    packet: &Packet,
+) -> String {
     let class = &cluster.classes[endpoint.class];
     let local = endpoint.pod.address;
     let meaning = Meanings::new(cluster, class, direction).of(packet, local);
@@ -121,8 +129,7 @@ pub fn flow(evaluation: &Evaluation, endpoint: &Endpoint, direction: Direction, 
         Direction::Ingress => format!("from {remote} to {}", endpoint.name()),
         Direction::Egress => format!("from {} to {remote}", endpoint.name()),
     };
-    let acls = evaluation.acls(endpoint);
-    let acl = acls.and_then(|acls| deciding(acls.of(direction), direction, packet, local));
+    let acl = deciding(acls.of(direction), direction, packet, local);
     let action = acl.map_or(AclAction::Block, |acl| acl.action);
     let on_windows = if action == AclAction::Allow {
         "allowed"

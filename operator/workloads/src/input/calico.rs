@@ -51,7 +51,6 @@ pub struct CalicoPolicy {
     /// Whether the object is of `crd.projectcalico.org/v1`: Calico's API server, which sets `types`, has not
     /// seen it.
     pub stored: bool,
-    pub metadata: Metadata,
     pub spec: PolicySpec,
     /// The spec of a `StagedKubernetesNetworkPolicy`.
     pub kubernetes: NetworkPolicySpec,
@@ -152,7 +151,6 @@ pub struct ServiceAccountMatch {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Tier {
-    pub metadata: Metadata,
     pub spec: TierSpec,
 }
 

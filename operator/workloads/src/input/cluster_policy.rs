@@ -2,13 +2,12 @@
 
 use serde::Deserialize;
 
-use super::kubernetes::{LabelSelector, Metadata};
+use super::kubernetes::LabelSelector;
 
 /// A `ClusterNetworkPolicy`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct ClusterNetworkPolicy {
-    pub metadata: Metadata,
     pub spec: Spec,
 }
 

@@ -1,29 +1,21 @@
 //! Objects of the Kubernetes API, reduced to the fields that policies use. Fields have the meaning of the
 //! API.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::Port;
-
-/// Labels or annotations, by key.
-pub type Texts = BTreeMap<String, String>;
+pub use super::texts::Texts;
 
 /// Metadata of an object.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub struct Metadata {
     pub name: String,
-    pub namespace: String,
     pub labels: Texts,
-    pub annotations: Texts,
-    pub deletion_timestamp: Option<String>,
-    pub owner_references: Vec<OwnerReference>,
 }
 
 /// An owner of an object.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, Hash, PartialEq)]
 #[serde(default)]
 pub struct OwnerReference {
     pub kind: String,
@@ -31,11 +23,10 @@ pub struct OwnerReference {
     pub controller: bool,
 }
 
-impl Metadata {
-    /// The owner that manages the object.
-    pub fn controller(&self) -> Option<&OwnerReference> {
-        self.owner_references.iter().find(|owner| owner.controller)
-    }
+/// The owner that manages the object, among `ownerReferences`.
+pub fn controller<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<OwnerReference>, D::Error> {
+    let owners: Vec<OwnerReference> = Deserialize::deserialize(deserializer)?;
+    Ok(owners.into_iter().find(|owner| owner.controller))
 }
 
 /// A `Node`.
@@ -111,17 +102,14 @@ pub struct LabelSelector {
 impl LabelSelector {
     /// Whether the selector selects an object with these labels.
     pub fn selects(&self, labels: &Texts) -> bool {
-        let is_equal = |(key, value): (&String, &String)| labels.get(key) == Some(value);
-        let matches = |requirement: &Requirement| {
-            let value = labels.get(&requirement.key);
-            requirement.matches(value.map(String::as_str))
-        };
+        let is_equal = |(key, value): (&str, &str)| labels.get(key) == Some(value);
+        let matches = |requirement: &Requirement| requirement.matches(labels.get(&requirement.key));
         self.match_labels.iter().all(is_equal) && self.match_expressions.iter().all(matches)
     }
 }
 
 /// A requirement of `matchExpressions`.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Default, Deserialize, Eq, Hash, PartialEq)]
 #[serde(default)]
 pub struct Requirement {
     pub key: String,
@@ -151,7 +139,6 @@ impl Requirement {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct NetworkPolicy {
-    pub metadata: Metadata,
     pub spec: NetworkPolicySpec,
 }
 

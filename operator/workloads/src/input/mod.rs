@@ -10,9 +10,13 @@ pub mod position;
 mod problem;
 mod read;
 pub(crate) mod service;
+pub(crate) mod slice;
+mod store;
+mod texts;
 pub(crate) mod workload;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 pub(crate) use number_or_text::{NumberOrText, Port, Protocol};
 pub use problem::InputError;
@@ -21,12 +25,18 @@ pub use read::Manifest;
 use calico::{BgpConfiguration, CalicoPolicy, HostEndpoint, IpPool, NetworkSet, Tier};
 use cluster_policy::ClusterNetworkPolicy;
 use kubernetes::{Namespace, NetworkPolicy, Node, ServiceAccount};
-use pod::Pod;
-use service::{EndpointSlice, Service};
+use pod::{Pod, PodClass};
+use service::Service;
+use slice::EndpointSlice;
 use workload::{DisruptionBudget, RuntimeClass, Workload, WorkloadKind};
 
 /// Namespace (empty for cluster-scoped objects) and name.
-pub(crate) type Key = (String, String);
+pub(crate) type Key = (Arc<str>, Arc<str>);
+
+/// The key of an object.
+pub(crate) fn key(namespace: &str, name: &str) -> Key {
+    (namespace.into(), name.into())
+}
 
 /// The objects of a cluster that are evaluated. A later object replaces an earlier one of the same kind and
 /// name.
@@ -38,9 +48,9 @@ pub struct Objects {
     pub(crate) pods: BTreeMap<Key, Pod>,
     pub(crate) services: BTreeMap<Key, Service>,
     pub(crate) endpoint_slices: BTreeMap<Key, EndpointSlice>,
-    pub(crate) network_policies: BTreeMap<Key, NetworkPolicy>,
-    pub(crate) cluster_network_policies: BTreeMap<Key, ClusterNetworkPolicy>,
-    pub(crate) calico_policies: BTreeMap<(calico::PolicyKind, Key), CalicoPolicy>,
+    pub(crate) network_policies: BTreeMap<Key, Arc<NetworkPolicy>>,
+    pub(crate) cluster_network_policies: BTreeMap<Key, Arc<ClusterNetworkPolicy>>,
+    pub(crate) calico_policies: BTreeMap<(calico::PolicyKind, Key), Arc<CalicoPolicy>>,
     pub(crate) tiers: BTreeMap<Key, Tier>,
     pub(crate) network_sets: BTreeMap<Key, NetworkSet>,
     pub(crate) host_endpoints: BTreeMap<Key, HostEndpoint>,
@@ -51,6 +61,15 @@ pub struct Objects {
     pub(crate) runtime_classes: BTreeMap<Key, RuntimeClass>,
     /// Objects of other kinds, as `kind name`.
     pub ignored: Vec<String>,
+    shared: Shared,
+}
+
+/// What objects have in common, each once.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    pod_classes: HashSet<Arc<PodClass>>,
+    /// Names of namespaces and nodes.
+    names: HashSet<Arc<str>>,
 }
 
 impl Objects {

@@ -1,17 +1,32 @@
 //! Reads objects from text, with several documents and lists. Errors name the file, the line and the field.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::calico::{CalicoPolicy, PolicyKind};
 use super::documents::{documents, is_blank};
-use super::kubernetes::{Metadata, NetworkPolicySpec};
+use super::kubernetes::NetworkPolicySpec;
+use super::pod::Pod;
 use super::problem::{InputError, Invalid, Problem, Where};
+use super::slice::{EndpointSlice, share};
 use super::workload::WorkloadKind;
 use super::{Key, Objects};
+use crate::kinds::Kind;
 
 /// Maximum number of values in one document: a list of 20,000 pods has fewer.
 const MOST_NODES: usize = 20_000_000;
+
+/// What identifies an object of a kind.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    name: String,
+    namespace: String,
+}
 
 /// A text with objects, and its name in errors.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +72,15 @@ impl Objects {
             })
     }
 
+    /// Adds the object of a kind, which replaces the one with the same key.
+    ///
+    /// # Errors
+    /// A field has an invalid value; the error names the field.
+    pub(crate) fn put(&mut self, kind: &Kind, key: Key, value: Value) -> Result<(), String> {
+        self.insert(kind.group, kind.kind, key, without_nulls(value))
+            .map_err(|invalid| invalid.message())
+    }
+
     fn document(&mut self, text: &str) -> Result<(), Problem> {
         if is_blank(text) {
             return Ok(());
@@ -88,7 +112,8 @@ impl Objects {
         }
         let key = key(&metadata);
         let object = described(&kind, &key);
-        self.insert(&api, &kind, key, value).map_err(|invalid| Problem {
+        let group = api.split_once('/').map_or("", |(group, _)| group);
+        self.insert(group, &kind, key, value).map_err(|invalid| Problem {
             message: invalid.message(),
             place: Where::Field {
                 object,
@@ -97,19 +122,22 @@ impl Objects {
         })
     }
 
-    fn insert(&mut self, api: &str, kind: &str, key: Key, value: Value) -> Result<(), Invalid> {
-        let group = api.split_once('/').map_or("", |(group, _)| group);
-        let cluster_key = || (String::new(), key.1.clone());
+    fn insert(&mut self, group: &str, kind: &str, mut key: Key, value: Value) -> Result<(), Invalid> {
+        share(&mut key.0, &mut self.shared.names);
+        let cluster_key = || (Arc::default(), key.1.clone());
         match (group, kind) {
             ("", "Node") => insert(&mut self.nodes, cluster_key(), value)?,
             ("", "Namespace") => insert(&mut self.namespaces, cluster_key(), value)?,
             ("", "ServiceAccount") => insert(&mut self.service_accounts, key, value)?,
-            ("", "Pod") => insert(&mut self.pods, key, value)?,
+            ("", "Pod") => self.insert_pod(key, value)?,
             ("", "Service") => insert(&mut self.services, key, value)?,
-            ("discovery.k8s.io", "EndpointSlice") => insert(&mut self.endpoint_slices, key, value)?,
-            ("networking.k8s.io", "NetworkPolicy") => insert(&mut self.network_policies, key, value)?,
+            ("discovery.k8s.io", "EndpointSlice") => self.insert_slice(key, value)?,
+            ("networking.k8s.io", "NetworkPolicy") => {
+                self.network_policies.insert(key, Arc::new(object(value)?));
+            }
             ("policy.networking.k8s.io", "ClusterNetworkPolicy") => {
-                insert(&mut self.cluster_network_policies, cluster_key(), value)?;
+                let policy = Arc::new(object(value)?);
+                self.cluster_network_policies.insert(cluster_key(), policy);
             }
             ("projectcalico.org" | "crd.projectcalico.org", _) => {
                 self.insert_calico(group, kind, key, value)?
@@ -127,8 +155,28 @@ impl Objects {
         Ok(())
     }
 
+    fn insert_pod(&mut self, key: Key, value: Value) -> Result<(), Invalid> {
+        let mut pod: Pod = object(value)?;
+        share(&mut pod.node, &mut self.shared.names);
+        match self.shared.pod_classes.get(&pod.class) {
+            Some(known) => pod.class = known.clone(),
+            None => {
+                self.shared.pod_classes.insert(pod.class.clone());
+            }
+        }
+        self.pods.insert(key, pod);
+        Ok(())
+    }
+
+    fn insert_slice(&mut self, key: Key, value: Value) -> Result<(), Invalid> {
+        let mut slice: EndpointSlice = object(value)?;
+        slice.share(&mut self.shared.names);
+        self.endpoint_slices.insert(key, slice);
+        Ok(())
+    }
+
     fn insert_calico(&mut self, group: &str, kind: &str, key: Key, value: Value) -> Result<(), Invalid> {
-        let cluster_key = || (String::new(), key.1.clone());
+        let cluster_key = || (Arc::default(), key.1.clone());
         match kind {
             "Tier" => insert(&mut self.tiers, cluster_key(), value),
             "NetworkSet" => insert(&mut self.network_sets, key, value),
@@ -143,7 +191,7 @@ impl Objects {
                 };
                 let policy = calico_policy(kind, group == "crd.projectcalico.org", &value)?;
                 let key = if kind.is_global() { cluster_key() } else { key };
-                self.calico_policies.insert((kind, key), policy);
+                self.calico_policies.insert((kind, key), Arc::new(policy));
                 Ok(())
             }
         }
@@ -185,7 +233,6 @@ fn calico_policy(kind: PolicyKind, stored: bool, value: &Value) -> Result<Calico
     Ok(CalicoPolicy {
         kind,
         stored,
-        metadata: field(value, "metadata")?,
         spec,
         kubernetes,
     })
@@ -197,7 +244,7 @@ fn key(metadata: &Metadata) -> Key {
         "" => "default",
         namespace => namespace,
     };
-    (namespace.to_owned(), metadata.name.clone())
+    super::key(namespace, &metadata.name)
 }
 
 fn described(kind: &str, (namespace, name): &Key) -> String {
@@ -205,16 +252,19 @@ fn described(kind: &str, (namespace, name): &Key) -> String {
 }
 
 fn insert<K: Ord, T: DeserializeOwned>(
-    into: &mut std::collections::BTreeMap<K, T>,
+    into: &mut BTreeMap<K, T>,
     key: K,
     value: Value,
 ) -> Result<(), Invalid> {
-    let object = serde_path_to_error::deserialize(value).map_err(|e| Invalid {
+    into.insert(key, object(value)?);
+    Ok(())
+}
+
+fn object<T: DeserializeOwned>(value: Value) -> Result<T, Invalid> {
+    serde_path_to_error::deserialize(value).map_err(|e| Invalid {
         field: e.path().to_string(),
         error: e.inner().to_string(),
-    })?;
-    into.insert(key, object);
-    Ok(())
+    })
 }
 
 fn field<T: DeserializeOwned + Default>(value: &Value, name: &str) -> Result<T, Invalid> {

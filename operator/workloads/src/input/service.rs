@@ -1,53 +1,110 @@
-//! Services and their endpoints, reduced to the fields that are used. Fields have the meaning of the API.
+//! Services, reduced to the fields that are used. Fields have the meaning of the API.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
-use super::kubernetes::{Metadata, Texts};
+use super::kubernetes::Texts;
 use super::number_or_text::NumberOrText;
 
 /// A `Service`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Service {
-    pub metadata: Metadata,
+    pub metadata: ServiceMetadata,
     pub spec: ServiceSpec,
     pub status: ServiceStatus,
 }
 
-/// Spec of a Service.
+/// Metadata of a Service.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct ServiceMetadata {
+    /// Those in [`ANNOTATIONS`].
+    #[serde(deserialize_with = "annotations")]
+    pub annotations: Texts,
+}
+
+/// Annotation of a Service whose packets keep their destination.
+pub const PRESERVE_DESTINATION: &str = "preserve-destination";
+/// Annotations of a Service that asks for hints, the newer one first.
+pub const TOPOLOGY: [&str; 2] = [
+    "service.kubernetes.io/topology-mode",
+    "service.kubernetes.io/topology-aware-hints",
+];
+/// Annotations that checks read.
+const ANNOTATIONS: [&str; 3] = [PRESERVE_DESTINATION, TOPOLOGY[0], TOPOLOGY[1]];
+
+fn annotations<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Texts, D::Error> {
+    Texts::deserialize(deserializer).map(|all| all.only(&ANNOTATIONS))
+}
+
+/// Spec of a Service. Fields with the values that the API server sets by default are empty.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ServiceSpec {
-    /// Empty for `ClusterIP`.
-    pub r#type: String,
+    #[serde(deserialize_with = "word")]
+    pub r#type: Box<str>,
     pub selector: Texts,
-    pub ports: Vec<ServicePort>,
+    pub ports: Box<[ServicePort]>,
     #[serde(rename = "clusterIP")]
-    pub cluster_ip: String,
+    pub cluster_ip: Box<str>,
     #[serde(rename = "clusterIPs")]
-    pub cluster_ips: Vec<String>,
+    pub cluster_ips: Box<[Box<str>]>,
     #[serde(rename = "externalIPs")]
-    pub external_ips: Vec<String>,
+    pub external_ips: Box<[Box<str>]>,
     #[serde(rename = "loadBalancerIP")]
-    pub load_balancer_ip: String,
-    pub load_balancer_source_ranges: Vec<String>,
-    pub ip_families: Vec<String>,
-    pub ip_family_policy: String,
-    pub session_affinity: String,
+    pub load_balancer_ip: Box<str>,
+    pub load_balancer_source_ranges: Box<[Box<str>]>,
+    #[serde(deserialize_with = "families")]
+    pub ip_families: Box<[Box<str>]>,
+    #[serde(deserialize_with = "word")]
+    pub ip_family_policy: Box<str>,
+    #[serde(deserialize_with = "word")]
+    pub session_affinity: Box<str>,
     pub session_affinity_config: SessionAffinityConfig,
-    pub external_traffic_policy: String,
-    pub internal_traffic_policy: String,
-    pub traffic_distribution: String,
+    #[serde(deserialize_with = "word")]
+    pub external_traffic_policy: Box<str>,
+    #[serde(deserialize_with = "word")]
+    pub internal_traffic_policy: Box<str>,
+    pub traffic_distribution: Box<str>,
+}
+
+/// Values of [`ServiceSpec`]'s fields that say the same as an empty one.
+const DEFAULTS: [&str; 4] = ["ClusterIP", "None", "Cluster", "SingleStack"];
+
+fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<str>, D::Error> {
+    let text: Box<str> = Deserialize::deserialize(deserializer)?;
+    Ok(if DEFAULTS.contains(&&*text) {
+        Box::default()
+    } else {
+        text
+    })
+}
+
+/// IPv4 alone says the same as no family.
+fn families<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<[Box<str>]>, D::Error> {
+    let families: Box<[Box<str>]> = Deserialize::deserialize(deserializer)?;
+    Ok(if matches!(&*families, [family] if &**family == "IPv4") {
+        Box::default()
+    } else {
+        families
+    })
 }
 
 /// A port of a Service.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ServicePort {
-    pub name: String,
+    pub name: Box<str>,
     pub port: u16,
-    pub protocol: String,
+    #[serde(deserialize_with = "protocol")]
+    pub protocol: Box<str>,
     pub target_port: Option<NumberOrText>,
+}
+
+/// Empty for TCP.
+fn protocol<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<str>, D::Error> {
+    let text: Box<str> = Deserialize::deserialize(deserializer)?;
+    Ok(if &*text == "TCP" { Box::default() } else { text })
 }
 
 /// Configuration of the session affinity.
@@ -76,48 +133,12 @@ pub struct ServiceStatus {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct LoadBalancer {
-    pub ingress: Vec<Ingress>,
+    pub ingress: Box<[Ingress]>,
 }
 
 /// An address of a load balancer.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Ingress {
-    pub ip: String,
-}
-
-/// An `EndpointSlice`.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct EndpointSlice {
-    pub metadata: Metadata,
-    pub endpoints: Vec<SliceEndpoint>,
-    pub ports: Vec<SlicePort>,
-}
-
-/// An endpoint of a slice.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default, rename_all = "camelCase")]
-pub struct SliceEndpoint {
-    pub addresses: Vec<String>,
-    pub node_name: String,
-    pub conditions: Conditions,
-}
-
-/// Conditions of an endpoint; an absent `ready` or `serving` counts as true.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct Conditions {
-    pub ready: Option<bool>,
-    pub serving: Option<bool>,
-    pub terminating: Option<bool>,
-}
-
-/// A port of a slice.
-#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
-#[serde(default)]
-pub struct SlicePort {
-    pub name: String,
-    pub port: Option<u16>,
-    pub protocol: Option<String>,
+    pub ip: Box<str>,
 }

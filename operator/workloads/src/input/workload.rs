@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::kubernetes::{LabelSelector, Metadata, Texts};
+use super::kubernetes::{self, LabelSelector, OwnerReference, Texts};
 use super::number_or_text::NumberOrText;
 use super::pod::{PodTemplate, Toleration};
 
@@ -70,8 +70,16 @@ impl WorkloadKind {
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub struct Workload {
-    pub metadata: Metadata,
+    pub metadata: WorkloadMetadata,
     pub spec: WorkloadSpec,
+}
+
+/// Metadata of such an object.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(default)]
+pub struct WorkloadMetadata {
+    #[serde(rename = "ownerReferences", deserialize_with = "kubernetes::controller")]
+    pub controller: Option<OwnerReference>,
 }
 
 impl Workload {

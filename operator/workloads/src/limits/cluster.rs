@@ -99,7 +99,7 @@ fn kube_proxies(units: &[Unit<'_>]) -> Vec<(String, Version)> {
         let (name, tag) = image.rsplit('/').next()?.split_once(':')?;
         let tag = tag.split('@').next()?;
         name.contains("kube-proxy")
-            .then_some((unit.object.clone(), tag.parse().ok()?))
+            .then_some((unit.object.to_string(), tag.parse().ok()?))
     });
     found.collect()
 }

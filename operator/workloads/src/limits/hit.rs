@@ -1,6 +1,6 @@
 //! What a check reports about its object.
 
-use crate::findings::{Code, Finding, Severity};
+use crate::findings::{Code, Finding, ObjectName, Severity};
 
 /// A finding without its object.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Hit {
     }
 
     /// The finding of an object. `path` is put before the field; `pods` are the affected pods.
-    pub fn of(self, object: &str, path: &str, pods: Vec<String>) -> Finding {
+    pub fn of(self, object: &ObjectName, path: &str, pods: Vec<String>) -> Finding {
         let entry = self.code.entry();
         let field = match (path, self.field.as_str()) {
             ("", "") => None,
@@ -57,7 +57,7 @@ impl Hit {
         Finding {
             code: self.code,
             severity: self.severity,
-            object: object.to_owned(),
+            object: object.clone(),
             field,
             message: self.message,
             flow: None,

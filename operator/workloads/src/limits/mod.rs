@@ -19,7 +19,7 @@ use crate::windows::WindowsBuild;
 use cluster::Cluster;
 
 /// What is known of a cluster beside its objects.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     /// Builds of Windows nodes, in addition to those of Nodes among the objects.
     pub builds: Vec<WindowsBuild>,

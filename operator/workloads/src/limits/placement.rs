@@ -1,9 +1,9 @@
 //! Decides which nodes the pods of a template can run on.
 
 use super::cluster::Host;
-use crate::input::Objects;
 use crate::input::kubernetes::{Node, Requirement, Taint, Texts};
 use crate::input::pod::{NodeSelectorTerm, PodSpec, Toleration};
+use crate::input::{Objects, key};
 
 /// Label of a Node with its operating system.
 pub const OS: &str = "kubernetes.io/os";
@@ -49,15 +49,15 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// The placement of pods with this spec.
-    pub fn new(spec: &PodSpec, objects: &Objects, windows: &[Host<'_>]) -> Self {
-        let demand = Demand::new(spec, objects);
+    /// The placement of pods with this spec, or of the pod on a node.
+    pub fn new((spec, node): (&PodSpec, &str), objects: &Objects, windows: &[Host<'_>]) -> Self {
+        let demand = Demand::new((spec, node), objects);
         let is_selected = |position: &usize| demand.selects(windows[*position].node);
         let is_tolerated = |position: &usize| demand.tolerates(&windows[*position].node.spec.taints);
-        let hosts: Vec<usize> = if spec.node_name.is_empty() {
+        let hosts: Vec<usize> = if node.is_empty() {
             (0..windows.len()).filter(is_selected).collect()
         } else {
-            position(windows, &spec.node_name).into_iter().collect()
+            position(windows, node).into_iter().collect()
         };
         Self {
             reachable: hosts.iter().copied().find(is_tolerated),
@@ -76,6 +76,8 @@ pub fn position(windows: &[Host<'_>], name: &str) -> Option<usize> {
 /// What a spec and its runtime class ask of a node.
 struct Demand<'a> {
     spec: &'a PodSpec,
+    /// Name of the node; empty if none is named.
+    node: &'a str,
     selectors: [Option<&'a Texts>; 2],
     tolerations: Vec<&'a Toleration>,
     /// Whether the spec names a runtime class that is not among the objects.
@@ -83,15 +85,16 @@ struct Demand<'a> {
 }
 
 impl<'a> Demand<'a> {
-    fn new(spec: &'a PodSpec, objects: &'a Objects) -> Self {
+    fn new((spec, node): (&'a PodSpec, &'a str), objects: &'a Objects) -> Self {
         let name = &spec.runtime_class_name;
-        let class = objects.runtime_classes.get(&(String::new(), name.clone()));
+        let class = objects.runtime_classes.get(&key("", name));
         let of_class = class.map(|class| &class.scheduling);
         let added = of_class
             .into_iter()
             .flat_map(|scheduling| &scheduling.tolerations);
         Self {
             spec,
+            node,
             selectors: [
                 Some(&spec.node_selector),
                 of_class.map(|scheduling| &scheduling.node_selector),
@@ -103,7 +106,7 @@ impl<'a> Demand<'a> {
 
     fn selector(&self, label: &str) -> Option<&'a str> {
         let mut found = self.selectors.into_iter().flatten();
-        found.find_map(|selector| selector.get(label).map(String::as_str))
+        found.find_map(|selector| selector.get(label))
     }
 
     fn terms(&self) -> &'a [NodeSelectorTerm] {
@@ -136,7 +139,7 @@ impl<'a> Demand<'a> {
 
     fn target(&self, objects: &Objects) -> Target {
         let by_node = || {
-            let node = objects.nodes.get(&(String::new(), self.spec.node_name.clone()))?;
+            let node = objects.nodes.get(&key("", self.node))?;
             Some(of_node(node))
         };
         let by_label = || [OS, OLD_OS].into_iter().find_map(|label| self.selector(label));
@@ -232,7 +235,7 @@ fn of_requirement(requirement: &Requirement) -> Option<Target> {
 /// Whether a node meets every requirement of a term. A term without requirements matches no node.
 fn is_met(term: &NodeSelectorTerm, node: &Node) -> bool {
     let labels = &node.metadata.labels;
-    let by_label = |r: &Requirement| r.matches(labels.get(&r.key).map(String::as_str));
+    let by_label = |r: &Requirement| r.matches(labels.get(&r.key));
     let by_field = |r: &Requirement| r.key == "metadata.name" && r.matches(Some(&node.metadata.name));
     let is_empty = term.match_expressions.is_empty() && term.match_fields.is_empty();
     !is_empty && term.match_expressions.iter().all(by_label) && term.match_fields.iter().all(by_field)

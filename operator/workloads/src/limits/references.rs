@@ -2,7 +2,7 @@
 
 use super::units::Unit;
 use crate::input::pod::PodSpec;
-use crate::input::{Key, Objects};
+use crate::input::{Key, Objects, key};
 
 /// Longest name that is looked up: that of a host in DNS.
 const LONGEST: usize = 253;
@@ -54,8 +54,7 @@ fn of_unit<'a>(objects: &'a Objects, position: usize, unit: &Unit<'a>) -> Vec<Re
         if form == Form::Short && !is_address && !field.ends_with("HOST") {
             return None;
         }
-        let key = (namespace.to_owned(), name.to_owned());
-        let (service, _) = objects.services.get_key_value(&key)?;
+        let (service, _) = objects.services.get_key_value(&key(namespace, name))?;
         let (field, _) = field.split_once('#').unwrap_or((field.as_str(), ""));
         Some(Reference {
             unit: position,

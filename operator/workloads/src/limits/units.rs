@@ -4,23 +4,24 @@ use std::collections::HashMap;
 
 use super::cluster::Host;
 use super::placement::{Placement, Target, position};
+use crate::findings::ObjectName;
 use crate::input::kubernetes::{OwnerReference, Texts};
 use crate::input::pod::{Container, Pod, PodSpec};
 use crate::input::workload::{Workload, WorkloadKind};
-use crate::input::{Key, Objects};
+use crate::input::{Key, Objects, key};
 
 /// An object with pods of one template.
 #[derive(Debug)]
 pub struct Unit<'a> {
-    /// Kind, namespace and name.
-    pub object: String,
+    /// The object.
+    pub object: ObjectName,
     /// The namespace.
     pub namespace: &'a str,
     /// Path of the spec of the pods in the object.
     pub path: &'static str,
     /// Labels of the pods.
     pub labels: &'a Texts,
-    /// Spec of the pods.
+    /// Spec of the pods, without the name of a node.
     pub spec: &'a PodSpec,
     /// Number of replicas that the object asks for; `None` if it has no such field.
     pub replicas: Option<i64>,
@@ -35,10 +36,18 @@ pub struct Unit<'a> {
 /// A pod that exists and has not finished.
 #[derive(Debug)]
 pub struct Running<'a> {
-    /// `namespace/name`.
-    pub name: String,
+    /// Namespace and name.
+    pub key: &'a Key,
     /// The pod.
-    pub spec: &'a PodSpec,
+    pub pod: &'a Pod,
+}
+
+impl Running<'_> {
+    /// `namespace/name`.
+    pub fn name(&self) -> String {
+        let (namespace, name) = self.key;
+        format!("{namespace}/{name}")
+    }
 }
 
 impl Unit<'_> {
@@ -67,7 +76,7 @@ impl Unit<'_> {
 
     /// Names of the pods.
     pub fn pod_names(&self) -> Vec<String> {
-        self.pods.iter().map(|pod| pod.name.clone()).collect()
+        self.pods.iter().map(Running::name).collect()
     }
 
     /// Number of pods that the object asks for, or that exist if it does not say. At most what the API allows, so
@@ -98,7 +107,7 @@ pub fn all<'a>(objects: &'a Objects, windows: &[Host<'_>]) -> Vec<Unit<'a>> {
     }
     let mut units = builder.units;
     for unit in &mut units {
-        let nodes = unit.pods.iter().map(|pod| pod.spec.node_name.as_str());
+        let nodes = unit.pods.iter().map(|running| &*running.pod.node);
         let running: Vec<usize> = nodes.filter_map(|node| position(windows, node)).collect();
         unit.is_on_windows = !running.is_empty() || unit.placement.target == Target::Windows;
         unit.placement.hosts.extend(running);
@@ -117,7 +126,7 @@ struct Builder<'a, 'w> {
 
 impl<'a> Builder<'a, '_> {
     fn add_workload(&mut self, kind: WorkloadKind, (namespace, name): &'a Key, workload: &'a Workload) {
-        let owner = workload.metadata.controller();
+        let owner = workload.metadata.controller.as_ref();
         let is_owned = owner.and_then(|owner| self.root(namespace, owner, 0)).is_some();
         let is_history = kind == WorkloadKind::ReplicaSet && workload.spec.replicas == Some(0);
         if is_owned || is_history {
@@ -131,37 +140,35 @@ impl<'a> Builder<'a, '_> {
             | WorkloadKind::ReplicationController => Some(workload.spec.replicas.unwrap_or(1)),
             WorkloadKind::DaemonSet | WorkloadKind::Job | WorkloadKind::CronJob => None,
         };
-        let object = format!("{} {namespace}/{name}", kind.as_str());
+        let object = ObjectName::new(kind.group(), kind.as_str(), namespace, name);
         self.positions
-            .insert((kind, namespace.as_str(), name.as_str()), self.units.len());
+            .insert((kind, &**namespace, &**name), self.units.len());
         self.add(
             object,
             namespace,
             kind.pod_spec(),
             &template.metadata.labels,
-            &template.spec,
+            (&template.spec, &template.spec.node_name),
         );
         if let Some(unit) = self.units.last_mut() {
             unit.replicas = replicas;
         }
     }
 
-    fn add_pod(&mut self, (namespace, name): &'a Key, pod: &'a Pod) {
-        if matches!(pod.status.phase.as_str(), "Failed" | "Succeeded") {
+    fn add_pod(&mut self, key: &'a Key, pod: &'a Pod) {
+        if pod.is_finished {
             return;
         }
+        let (namespace, name) = key;
         let position = self.position(namespace, name, pod);
         if let Some(unit) = self.units.get_mut(position) {
-            unit.pods.push(Running {
-                name: format!("{namespace}/{name}"),
-                spec: &pod.spec,
-            });
+            unit.pods.push(Running { key, pod });
         }
     }
 
     /// Position of the unit of a pod. Pods of an object that is not known are one unit: they have the same template.
     fn position(&mut self, namespace: &'a str, name: &str, pod: &'a Pod) -> usize {
-        let owner = pod.metadata.controller();
+        let owner = pod.class.controller.as_ref();
         let id = owner.and_then(|owner| {
             let root = self.root(namespace, owner, 0);
             root.or_else(|| Some((kind(owner)?, namespace, owner.name.as_str())))
@@ -171,21 +178,25 @@ impl<'a> Builder<'a, '_> {
         }
         let position = self.units.len();
         let (object, path) = match id {
-            Some((kind, _, owner)) => (format!("{} {namespace}/{owner}", kind.as_str()), kind.pod_spec()),
-            None => (format!("Pod {namespace}/{name}"), "spec"),
+            Some((kind, _, owner)) => (
+                ObjectName::new(kind.group(), kind.as_str(), namespace, owner),
+                kind.pod_spec(),
+            ),
+            None => (ObjectName::new("", "Pod", namespace, name), "spec"),
         };
         self.positions.extend(id.map(|id| (id, position)));
-        self.add(object, namespace, path, &pod.metadata.labels, &pod.spec);
+        let class = &*pod.class;
+        self.add(object, namespace, path, &class.labels, (&class.spec, &pod.node));
         position
     }
 
     fn add(
         &mut self,
-        object: String,
+        object: ObjectName,
         namespace: &'a str,
         path: &'static str,
         labels: &'a Texts,
-        spec: &'a PodSpec,
+        (spec, node): (&'a PodSpec, &str),
     ) {
         self.units.push(Unit {
             object,
@@ -195,7 +206,7 @@ impl<'a> Builder<'a, '_> {
             spec,
             replicas: None,
             pods: Vec::new(),
-            placement: Placement::new(spec, self.objects, self.windows),
+            placement: Placement::new((spec, node), self.objects, self.windows),
             is_on_windows: false,
         });
     }
@@ -204,9 +215,9 @@ impl<'a> Builder<'a, '_> {
     /// Deployment belongs to a ReplicaSet, one of a CronJob to a Job.
     fn root(&self, namespace: &'a str, owner: &'a OwnerReference, depth: u8) -> Option<Id<'a>> {
         let kind = kind(owner)?;
-        let key = (kind, (namespace.to_owned(), owner.name.clone()));
+        let key = (kind, key(namespace, &owner.name));
         let workload = self.objects.workloads.get(&key)?;
-        let above = workload.metadata.controller().filter(|_| depth < 2);
+        let above = workload.metadata.controller.as_ref().filter(|_| depth < 2);
         let root = above.and_then(|above| self.root(namespace, above, depth + 1));
         root.or(Some((kind, namespace, owner.name.as_str())))
     }

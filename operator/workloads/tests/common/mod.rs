@@ -1,7 +1,10 @@
-//! The folder of shared cases, which a fresh checkout does not have.
+//! What several tests use: random clusters, and the folder of shared cases, which a fresh checkout does not have.
 
 #![allow(clippy::unwrap_used, reason = "in tests, an error is a failure")]
 #![allow(dead_code, reason = "each test uses a part of it")]
+
+pub mod policies;
+pub mod workloads;
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

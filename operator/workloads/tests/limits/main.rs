@@ -38,7 +38,7 @@ fn found(text: &str, code: &str) -> Vec<(Severity, String, String)> {
     let all = findings(text, &Known::default()).into_iter();
     let of_code = all.filter(|finding| finding.code.to_string() == code);
     of_code
-        .map(|f| (f.severity, f.object, f.field.unwrap_or_default()))
+        .map(|f| (f.severity, f.object.to_string(), f.field.unwrap_or_default()))
         .collect()
 }
 
@@ -120,7 +120,7 @@ fn pods_are_reported_with_their_owner() {
     let objects = |text: &str| -> Vec<(String, Vec<String>)> {
         let all = findings(text, &Known::default());
         all.into_iter()
-            .map(|finding| (finding.object, finding.pods))
+            .map(|finding| (finding.object.to_string(), finding.pods))
             .collect()
     };
     let names = vec!["shop/web-1-a".to_owned(), "shop/web-1-b".to_owned()];

@@ -8,6 +8,7 @@ mod process;
 mod rest;
 mod restart;
 mod storm;
+mod workloads;
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,9 @@ pub struct ScaleOptions {
     #[arg(long, value_delimiter = ',', default_value = "200,2000,5000", value_name = "N,…",
         value_parser = clap::value_parser!(u32).range(20..=10_000))]
     pub nodes: Vec<u32>,
+    /// Measure the workloads of a large cluster, too: 20,000 pods and more, which take minutes to create
+    #[arg(long)]
+    pub workloads: bool,
     /// Measure this program instead of the one built from these sources
     #[arg(long, value_name = "PATH")]
     pub operator: Option<PathBuf>,
@@ -39,7 +43,7 @@ pub async fn bench_scale(options: &ScaleOptions, say: &dyn Fn(&str)) -> Result<(
     let mut result = Ok(());
     for nodes in &options.nodes {
         let mut figures = Figures::default();
-        result = measure(&program, *nodes as usize, &mut figures).await;
+        result = measure(&program, *nodes as usize, options.workloads, &mut figures).await;
         columns.push((format!("{nodes} nodes"), figures));
         if result.is_err() {
             break;
@@ -58,7 +62,7 @@ pub async fn bench_scale(options: &ScaleOptions, say: &dyn Fn(&str)) -> Result<(
     result
 }
 
-async fn measure(program: &Path, nodes: usize, figures: &mut Figures) -> Result<()> {
+async fn measure(program: &Path, nodes: usize, workloads: bool, figures: &mut Figures) -> Result<()> {
     let progress = |what: &str| eprintln!("{nodes} nodes: {what}");
     progress("starting the control plane");
     let mut field = Field::set(program).await?;
@@ -80,5 +84,10 @@ async fn measure(program: &Path, nodes: usize, figures: &mut Figures) -> Result<
     progress("one node");
     one_node::one_node(&mut field, figures).await?;
     progress("storm");
-    storm::storm(&mut field, figures).await
+    storm::storm(&mut field, figures).await?;
+    if workloads {
+        progress("workloads");
+        workloads::workloads(&mut field, figures).await?;
+    }
+    Ok(())
 }

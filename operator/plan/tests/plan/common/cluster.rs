@@ -9,6 +9,7 @@ use wn_api::names::flannel::CONFIG_MAP;
 use wn_api::spec::{NetworkType, WindowsNodeConfigSpec};
 use wn_api::status::Original;
 use wn_plan::calico::flap_guard::FlapGuard;
+use wn_plan::lint::{Lint, Report};
 use wn_plan::observed::{
     BlockFacts, ClusterInformation, Config, DaemonSetFacts, EtcdFacts, InstallationFacts, LinuxNodeFacts,
     NodeFacts, Observed, Source, cluster as sources,
@@ -36,6 +37,7 @@ pub struct Cluster {
     pub observed: Observed,
     pub contests: FlapGuard,
     pub table: wn_plan::node::Table,
+    pub lint: Lint,
     pub now: Timestamp,
 }
 
@@ -135,6 +137,7 @@ impl Cluster {
             observed,
             contests: FlapGuard::default(),
             table: wn_plan::node::Table::default(),
+            lint: Lint::Checked(Report::default()),
             now: at(0),
         }
     }

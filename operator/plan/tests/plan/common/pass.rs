@@ -107,6 +107,7 @@ impl Cluster {
             self.table.judge(&node, &self.observed, &cluster, self.now);
         }
         let settled = Settled {
+            lint: &self.lint,
             generation: self.config().metadata.generation,
             observed: &self.observed,
             plan,

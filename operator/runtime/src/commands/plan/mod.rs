@@ -97,11 +97,12 @@ fn output(observed: &Observed, now: Timestamp) -> anyhow::Result<Output> {
 }
 
 /// Conditions that only repeat others, or say nothing about writes.
-const FOLLOW: [&str; 4] = [
+const FOLLOW: [&str; 5] = [
     types::READY,
     types::RECONCILING,
     types::STALLED,
     types::ADVISORIES,
+    types::WORKLOADS_SUPPORTED,
 ];
 
 fn text(output: &Output) -> String {

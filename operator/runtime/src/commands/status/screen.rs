@@ -8,7 +8,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use wn_api::WindowsNodeConfig;
 use wn_api::component::Component;
 use wn_api::status::{
-    AdvisoriesStatus, GroupStatus, NodesStatus, Severity, WindowsNodeConfigStatus, WorkloadStatus,
+    AdvisoriesStatus, AdvisoryStatus, FindingStatus, GroupStatus, NodesStatus, Severity,
+    WindowsNodeConfigStatus, WorkloadStatus, WorkloadsStatus,
 };
 
 use crate::commands::is_wrong;
@@ -43,6 +44,7 @@ pub fn of(config: &WindowsNodeConfig, now: Timestamp) -> String {
     );
     text.push_str(&rollouts(status));
     text.push_str(&status.advisories.as_ref().map(advisories).unwrap_or_default());
+    text.push_str(&status.workloads.as_ref().map(findings).unwrap_or_default());
     text.push_str(&pending(&status.pending_changes));
     text
 }
@@ -231,31 +233,69 @@ fn progress(desired: i32, updated: i32, ready: i32) -> (Style, String) {
 }
 
 fn advisories(status: &AdvisoriesStatus) -> String {
-    if status.list.is_empty() {
+    let rows = status.list.iter().map(|advisory| {
+        let AdvisoryStatus {
+            code,
+            severity,
+            object,
+            field,
+            message,
+            source: _,
+        } = advisory;
+        report(code, *severity, object, field.as_deref(), message)
+    });
+    reports("Advisories", &status.summary, rows.collect(), status.omitted)
+}
+
+fn findings(status: &WorkloadsStatus) -> String {
+    let rows = status.list.iter().map(|finding| {
+        let FindingStatus {
+            code,
+            severity,
+            object,
+            field,
+            message,
+        } = finding;
+        report(code, *severity, object, field.as_deref(), message)
+    });
+    let heading = "Policies, Services and pods";
+    reports(heading, &status.summary, rows.collect(), status.omitted)
+}
+
+/// A row of an advisory or a finding.
+fn report(
+    code: &str,
+    severity: Severity,
+    object: &str,
+    field: Option<&str>,
+    message: &str,
+) -> (Style, [String; 4]) {
+    let style = match severity {
+        Severity::Error => BAD,
+        Severity::Warning => WAITING,
+        Severity::Info => Style::new(),
+    };
+    let field = field.unwrap_or_default();
+    let row = [
+        clean(code),
+        format!("{severity:?}"),
+        clean(format!("{object} {field}").trim_end()),
+        clean(message),
+    ];
+    (style, row)
+}
+
+fn reports(heading: &str, summary: &str, rows: Vec<(Style, [String; 4])>, omitted: i32) -> String {
+    if rows.is_empty() {
         return String::new();
     }
-    let rows = status.list.iter().map(|advisory| {
-        let style = match advisory.severity {
-            Severity::Error => BAD,
-            Severity::Warning => WAITING,
-            Severity::Info => Style::new(),
-        };
-        let field = advisory.field.as_deref().unwrap_or_default();
-        let row = [
-            clean(&advisory.code),
-            format!("{:?}", advisory.severity),
-            clean(format!("{} {field}", advisory.object).trim_end()),
-            clean(&advisory.message),
-        ];
-        (style, row)
-    });
-    let more = match status.omitted {
+    let more = match omitted {
         0 => String::new(),
         more => format!("  and {more} more\n"),
     };
-    let rows = table(&rows.collect::<Vec<_>>());
+    let rows = table(&rows);
     section(
-        &format!("Advisories: {}", clean(&status.summary)),
+        &format!("{heading}: {}", clean(summary)),
         &format!("{rows}{more}"),
     )
 }

@@ -45,6 +45,9 @@ fn one_screen() {
         "advisories": {"summary": "1 Warning", "list": [
             {"code": "WN1001", "severity": "Warning", "object": "FelixConfiguration default", "field": "spec.wireguardEnabled", "message": "m", "source": "s"},
         ]},
+        "workloads": {"summary": "21 Error", "omitted": 20, "list": [
+            {"code": "WN4001", "severity": "Error", "object": "Deployment shop/web", "message": "m"},
+        ]},
         "pendingChanges": ["set a", "set b"],
     }));
     let expected = "\
@@ -67,6 +70,10 @@ Rollouts
 
 Advisories: 1 Warning
   WN1001  Warning  FelixConfiguration default spec.wireguardEnabled  m
+
+Policies, Services and pods: 21 Error
+  WN4001  Error  Deployment shop/web  m
+  and 20 more
 
 Mode Observe: Manage would
   set a

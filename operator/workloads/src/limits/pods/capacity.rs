@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::super::cluster::{Cluster, Host};
 use super::super::hit::Hit;
-use crate::findings::{Code, Finding};
+use super::super::units::Running;
+use crate::findings::{Code, Finding, ObjectName};
 use crate::input::calico::IpPool;
 use crate::net;
 use crate::selector::Selector;
@@ -16,16 +17,17 @@ const RESERVED: usize = 4;
 /// Owners that a message names.
 const OWNERS: usize = 5;
 
-/// Pods of an owner on a node, and their names.
-type Owners<'a> = BTreeMap<&'a str, Vec<&'a str>>;
+/// Pods on a node, by owner.
+type Owners<'a> = BTreeMap<&'a str, Vec<&'a Running<'a>>>;
 
 /// Windows nodes with more pods than addresses. Silent without an IP pool among the objects.
 pub fn findings(cluster: &Cluster<'_>) -> Vec<Finding> {
     let mut on_nodes: BTreeMap<&str, Owners<'_>> = BTreeMap::new();
     for unit in &cluster.units {
-        for pod in unit.pods.iter().filter(|pod| !pod.spec.host_network) {
-            let owners = on_nodes.entry(&pod.spec.node_name).or_default();
-            owners.entry(&unit.object).or_default().push(&pod.name);
+        let own_network = |running: &&Running<'_>| !running.pod.class.spec.host_network;
+        for running in unit.pods.iter().filter(own_network) {
+            let owners = on_nodes.entry(&running.pod.node).or_default();
+            owners.entry(unit.object.as_str()).or_default().push(running);
         }
     }
     let hosts = cluster.windows.iter();
@@ -50,9 +52,9 @@ fn of_host(cluster: &Cluster<'_>, host: &Host<'_>, owners: &Owners<'_>) -> Optio
         "has {number} pods that need an address, and {capacity} addresses; {}",
         named.collect::<Vec<_>>().join(", ")
     );
-    let pods = owners.values().flatten().map(|name| (*name).to_owned()).collect();
+    let pods = owners.values().flatten().map(|running| running.name()).collect();
     let hit = Hit::error(Code::TooManyPods, "", message);
-    Some(hit.of(&format!("Node {}", host.name), "", pods))
+    Some(hit.of(&ObjectName::new("", "Node", "", host.name), "", pods))
 }
 
 /// Addresses for pods in the largest block that the node can have.
@@ -69,7 +71,7 @@ fn capacity(cluster: &Cluster<'_>, host: &Host<'_>) -> Option<usize> {
 /// Whether the node can have a block of the pool.
 fn serves(pool: &IpPool, host: &Host<'_>) -> bool {
     let labels = &host.node.metadata.labels;
-    let label = |name: &str| labels.get(name).map(String::as_str);
+    let label = |name: &str| labels.get(name);
     let selector = &pool.spec.node_selector;
     let is_selected = selector.is_empty() || Selector::parse(selector).is_some_and(|s| s.matches(&label));
     let is_version_4 = net::parse(&pool.spec.cidr).is_some_and(|(address, _)| address.is_ipv4());

@@ -3,7 +3,7 @@
 use super::super::cluster::Cluster;
 use super::super::hit::Hit;
 use super::super::units::Unit;
-use crate::findings::{Code, Finding};
+use crate::findings::{Code, Finding, ObjectName};
 use crate::input::workload::{DisruptionBudget, DisruptionBudgetSpec};
 use crate::input::{Key, NumberOrText};
 
@@ -19,7 +19,7 @@ fn of_budget(cluster: &Cluster<'_>, (namespace, name): &Key, budget: &Disruption
     // A budget without a selector selects no pod.
     let selector = budget.spec.selector.as_ref()?;
     let units = cluster.units.iter();
-    let units = units.filter(|unit| unit.namespace == namespace && selector.selects(unit.labels));
+    let units = units.filter(|unit| unit.namespace == &**namespace && selector.selects(unit.labels));
     let units: Vec<&Unit<'_>> = units.collect();
     if !units.iter().any(|unit| unit.is_on_windows) {
         return None;
@@ -29,7 +29,8 @@ fn of_budget(cluster: &Cluster<'_>, (namespace, name): &Key, budget: &Disruption
     let message = format!("{limit} of {size} pods: no pod can be evicted from a Windows node");
     let pods = units.iter().flat_map(|unit| unit.pod_names()).collect();
     let hit = Hit::warning(Code::NeverDrains, field, message);
-    Some(hit.of(&format!("PodDisruptionBudget {namespace}/{name}"), "spec", pods))
+    let object = ObjectName::new("policy", "PodDisruptionBudget", namespace, name);
+    Some(hit.of(&object, "spec", pods))
 }
 
 /// The field that allows no eviction, with its value. Percentages are rounded up, as the disruption controller does.

@@ -1,12 +1,11 @@
 //! Security settings.
 
-use serde_json::Value;
-
 use super::super::cluster::Cluster;
 use super::super::hit::Hit;
 use super::super::placement::WINDOWS;
 use super::super::units::Unit;
 use crate::findings::{Code, Severity};
+use crate::input::key;
 use crate::input::pod::SecurityContext;
 
 /// Fields of a pod's security context that the API server refuses for Windows pods (`validateWindows`).
@@ -75,10 +74,9 @@ pub fn linux_fields(_: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
     vec![Hit::new(Code::LinuxSecurityContext, severity, first, message)]
 }
 
-/// The fields among `names` that are set. An empty list counts as not set.
+/// The fields among `names` that are set.
 fn set(path: &str, context: &SecurityContext, names: &[&str]) -> Vec<String> {
-    let is_empty = |value: &Value| value.as_array().is_some_and(Vec::is_empty);
-    let is_set = |name: &&&str| context.others.get(**name).is_some_and(|value| !is_empty(value));
+    let is_set = |name: &&&str| context.others.contains(name);
     names
         .iter()
         .filter(is_set)
@@ -91,10 +89,9 @@ pub fn host_process(cluster: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
     if unit.namespace == SYSTEM || !unit.has_host_process() {
         return Vec::new();
     }
-    let key = (String::new(), unit.namespace.to_owned());
-    let namespace = cluster.objects.namespaces.get(&key);
+    let namespace = cluster.objects.namespaces.get(&key("", unit.namespace));
     let level = namespace.and_then(|namespace| namespace.metadata.labels.get(ENFORCE));
-    let refusing = level.filter(|level| matches!(level.as_str(), "baseline" | "restricted"));
+    let refusing = level.filter(|level| matches!(*level, "baseline" | "restricted"));
     let field = "securityContext.windowsOptions.hostProcess";
     let hit = match refusing {
         Some(level) => {

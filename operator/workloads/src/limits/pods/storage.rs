@@ -10,7 +10,7 @@ pub fn volumes(_: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
     let code = Code::LinuxStorage;
     let mut hits = Vec::new();
     for (i, volume) in unit.spec.volumes.iter().enumerate() {
-        if volume.empty_dir.medium == "Memory" {
+        if volume.is_in_memory() {
             let message = format!("volume {} is a folder on the disk on Windows nodes", volume.name);
             hits.push(Hit::warning(
                 code,
@@ -20,12 +20,12 @@ pub fn volumes(_: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
         }
     }
     for (path, container) in unit.containers() {
-        if !container.volume_devices.is_empty() {
+        if container.has_volume_devices {
             let message = "Windows nodes cannot attach block devices to containers";
             hits.push(Hit::error(code, format!("{path}.volumeDevices"), message));
         }
         let mounts = container.volume_mounts.iter().enumerate();
-        for (i, _) in mounts.filter(|(_, mount)| !matches!(mount.mount_propagation.as_str(), "" | "None")) {
+        for (i, _) in mounts.filter(|(_, mount)| mount.is_propagated()) {
             let message = "Windows nodes do not propagate mounts";
             hits.push(Hit::warning(
                 code,
@@ -41,8 +41,8 @@ pub fn volumes(_: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
 pub fn huge_pages(_: &Cluster<'_>, unit: &Unit<'_>) -> Vec<Hit> {
     let hits = unit.containers().filter_map(|(path, container)| {
         let resources = &container.resources;
-        let mut names = resources.limits.keys().chain(resources.requests.keys());
-        let name = names.find(|name| name.starts_with("hugepages-"))?;
+        let mut names = resources.limits.iter().chain(&resources.requests);
+        let name = names.next()?;
         let message = format!("Windows nodes have no {name}");
         Some(Hit::error(
             Code::LinuxStorage,

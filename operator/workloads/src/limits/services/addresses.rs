@@ -8,15 +8,16 @@ use super::super::hit::Hit;
 use super::view::View;
 use crate::findings::Code;
 use crate::input::calico::Block;
+use crate::input::key;
 
 /// IPv6 addresses.
 pub fn ipv6(view: &View<'_>) -> Vec<Hit> {
     let spec = view.spec();
-    let is_version_6 = |family: &String| family == "IPv6";
+    let is_version_6 = |family: &Box<str>| &**family == "IPv6";
     let has_families = spec.ip_families.iter().any(is_version_6);
     let is_alone = !spec.ip_families.is_empty() && spec.ip_families.iter().all(is_version_6);
-    let is_required = spec.ip_family_policy == "RequireDualStack";
-    let hit = if is_alone && !is_required && spec.ip_family_policy != "PreferDualStack" {
+    let is_required = &*spec.ip_family_policy == "RequireDualStack";
+    let hit = if is_alone && !is_required && &*spec.ip_family_policy != "PreferDualStack" {
         let message = "IPv6 is its only family, and Calico for Windows supports IPv4 only";
         Some(Hit::error(Code::ServiceIpv6, "spec.ipFamilies", message))
     } else if has_families || is_required {
@@ -36,7 +37,7 @@ pub fn ipv6(view: &View<'_>) -> Vec<Hit> {
 /// Ports of protocol SCTP.
 pub fn sctp(view: &View<'_>) -> Vec<Hit> {
     let ports = view.spec().ports.iter().enumerate();
-    let sctp = ports.filter(|(_, port)| port.protocol == "SCTP");
+    let sctp = ports.filter(|(_, port)| &*port.protocol == "SCTP");
     sctp.map(|(i, port)| {
         let message = format!(
             "port {} does not work at Windows nodes, which have no SCTP",
@@ -49,7 +50,7 @@ pub fn sctp(view: &View<'_>) -> Vec<Hit> {
 
 /// Addresses that BGP advertises from nodes with a pod of the Service, if these are all Windows nodes.
 pub fn not_advertised(view: &View<'_>) -> Vec<Hit> {
-    let is_local = view.spec().external_traffic_policy == "Local";
+    let is_local = &*view.spec().external_traffic_policy == "Local";
     if !is_local || !view.has_windows_backends_only() {
         return Vec::new();
     }
@@ -64,7 +65,7 @@ pub fn not_advertised(view: &View<'_>) -> Vec<Hit> {
 
 /// The first address of the Service in a block of the BGP configuration, with the field of the block.
 fn advertised(view: &View<'_>) -> Option<(String, &'static str)> {
-    let key = (String::new(), "default".to_owned());
+    let key = key("", "default");
     let bgp = &view.cluster.objects.bgp_configurations.get(&key)?.spec;
     let spec = view.spec();
     let ingress = view
@@ -74,9 +75,9 @@ fn advertised(view: &View<'_>) -> Option<(String, &'static str)> {
         .ingress
         .iter()
         .map(|ingress| &ingress.ip);
-    let of_balancer: Vec<&String> = ingress.chain([&spec.load_balancer_ip]).collect();
-    let of_cluster: Vec<&String> = spec.cluster_ips.iter().chain([&spec.cluster_ip]).collect();
-    let of_outside: Vec<&String> = spec.external_ips.iter().collect();
+    let of_balancer: Vec<&Box<str>> = ingress.chain([&spec.load_balancer_ip]).collect();
+    let of_cluster: Vec<&Box<str>> = spec.cluster_ips.iter().chain([&spec.cluster_ip]).collect();
+    let of_outside: Vec<&Box<str>> = spec.external_ips.iter().collect();
     let lists = [
         (
             "spec.serviceLoadBalancerIPs",
@@ -89,7 +90,7 @@ fn advertised(view: &View<'_>) -> Option<(String, &'static str)> {
     lists.into_iter().find_map(|(field, blocks, addresses)| {
         let mut addresses = addresses.into_iter();
         let address = addresses.find(|address| is_inside(address, blocks))?;
-        Some((address.clone(), field))
+        Some((address.to_string(), field))
     })
 }
 

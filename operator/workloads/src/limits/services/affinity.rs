@@ -34,5 +34,5 @@ pub fn timeout(view: &View<'_>) -> Vec<Hit> {
 }
 
 fn has_affinity(view: &View<'_>) -> bool {
-    view.is_balanced() && view.spec().session_affinity == "ClientIP"
+    view.is_balanced() && &*view.spec().session_affinity == "ClientIP"
 }

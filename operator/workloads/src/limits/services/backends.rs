@@ -7,7 +7,8 @@ use super::super::units::Unit;
 use super::view::View;
 use crate::findings::Code;
 use crate::input::NumberOrText;
-use crate::input::service::{ServicePort, SliceEndpoint};
+use crate::input::service::ServicePort;
+use crate::input::slice::{Address, SliceEndpoint};
 use crate::windows::WindowsBuild;
 
 /// More endpoints than HNS supports.
@@ -32,14 +33,12 @@ pub fn too_many(view: &View<'_>) -> Vec<Hit> {
 /// Number of endpoints: those of the slices, or those that the templates ask for.
 fn number(view: &View<'_>) -> (usize, &'static str) {
     let ready = view.endpoints().filter(|endpoint| is_ready(endpoint));
-    let addresses: BTreeSet<&str> = ready
-        .flat_map(|e| e.addresses.iter().map(String::as_str))
-        .collect();
+    let addresses: BTreeSet<Address<'_>> = ready.flat_map(SliceEndpoint::addresses).collect();
     let planned: usize = view.units.iter().map(|unit| unit.size()).sum();
     (addresses.len().max(planned), "spec.selector")
 }
 
-fn is_ready(endpoint: &SliceEndpoint) -> bool {
+fn is_ready(endpoint: &SliceEndpoint<'_>) -> bool {
     endpoint.conditions.ready.unwrap_or(true)
 }
 
@@ -59,17 +58,17 @@ fn differing(view: &View<'_>, index: usize, port: &ServicePort) -> Option<Hit> {
     let mut numbers: BTreeMap<u16, String> = BTreeMap::new();
     for unit in &view.units {
         if let Some(number) = number_of(unit, name, &port.protocol) {
-            numbers.entry(number).or_insert_with(|| unit.object.clone());
+            numbers.entry(number).or_insert_with(|| unit.object.to_string());
         }
     }
-    let slices = view.slices.iter().filter(|slice| !slice.endpoints.is_empty());
-    for slice in slices {
+    let slices = view.slices.iter().filter(|(_, slice)| !slice.is_empty());
+    for (slice_name, slice) in slices {
         let named = slice
             .ports
             .iter()
             .filter(|p| p.name == port.name && is_protocol(p.protocol.as_deref(), port));
         for number in named.filter_map(|p| p.port) {
-            let object = || format!("EndpointSlice {}", slice.metadata.name);
+            let object = || format!("EndpointSlice {slice_name}");
             numbers.entry(number).or_insert_with(object);
         }
     }
@@ -109,11 +108,11 @@ fn protocol_or_default(protocol: Option<&str>) -> &str {
 
 /// Endpoints that all terminate, of a Service without the address of a load balancer.
 pub fn terminating(view: &View<'_>) -> Vec<Hit> {
-    let is_last = |endpoint: &SliceEndpoint| {
+    let is_last = |endpoint: SliceEndpoint<'_>| {
         let conditions = &endpoint.conditions;
         conditions.terminating == Some(true) && conditions.serving.unwrap_or(true)
     };
-    let has_ready = view.endpoints().any(is_ready);
+    let has_ready = view.endpoints().any(|endpoint| is_ready(&endpoint));
     let has_last = view.endpoints().any(is_last);
     let has_address = !view.service.status.load_balancer.ingress.is_empty();
     let hit = || {

@@ -3,21 +3,15 @@
 use super::super::hit::Hit;
 use super::view::View;
 use crate::findings::Code;
+use crate::input::service::{PRESERVE_DESTINATION, TOPOLOGY};
 use crate::windows::KubeProxyDefect;
 
 /// Value of both policies for endpoints of the same node.
 const LOCAL: &str = "Local";
-/// Annotation of a Service whose packets keep their destination.
-const PRESERVE_DESTINATION: &str = "preserve-destination";
-/// Annotations of a Service that asks for hints, the newer one first.
-const TOPOLOGY: [&str; 2] = [
-    "service.kubernetes.io/topology-mode",
-    "service.kubernetes.io/topology-aware-hints",
-];
 
 /// `externalTrafficPolicy: Local` without direct server return.
 pub fn external(view: &View<'_>) -> Vec<Hit> {
-    if !view.has_node_ports() || view.spec().external_traffic_policy != LOCAL {
+    if !view.has_node_ports() || &*view.spec().external_traffic_policy != LOCAL {
         return Vec::new();
     }
     let old = view.cluster.build_where(|build| !build.can_dsr());
@@ -52,7 +46,7 @@ pub fn preserve_destination(view: &View<'_>) -> Vec<Hit> {
 
 /// `internalTrafficPolicy: Local` with a kube-proxy that has the defect.
 pub fn internal(view: &View<'_>) -> Vec<Hit> {
-    if !view.is_balanced() || view.spec().internal_traffic_policy != LOCAL {
+    if !view.is_balanced() || &*view.spec().internal_traffic_policy != LOCAL {
         return Vec::new();
     }
     let defect = KubeProxyDefect::INTERNAL_TRAFFIC;
@@ -76,7 +70,7 @@ pub fn topology(view: &View<'_>) -> Vec<Hit> {
     }
     let annotations = &view.service.metadata.annotations;
     let is_set = |name: &&str| {
-        let value = annotations.get(*name).map(String::as_str);
+        let value = annotations.get(name);
         !matches!(value, None | Some("" | "Disabled" | "disabled"))
     };
     let field = if view.spec().traffic_distribution.is_empty() {
@@ -113,6 +107,6 @@ pub fn source_ranges(view: &View<'_>) -> Vec<Hit> {
             message,
         )
     };
-    let is_used = spec.r#type == "LoadBalancer" && !spec.load_balancer_source_ranges.is_empty();
+    let is_used = &*spec.r#type == "LoadBalancer" && !spec.load_balancer_source_ranges.is_empty();
     is_used.then(hit).into_iter().collect()
 }

@@ -4,19 +4,21 @@ use std::collections::HashMap;
 
 use super::super::cluster::{Cluster, is_windows};
 use super::super::units::Unit;
-use crate::input::Key;
+use crate::findings::ObjectName;
 use crate::input::kubernetes::Texts;
-use crate::input::service::{EndpointSlice, Service, ServiceSpec, SliceEndpoint};
+use crate::input::service::{Service, ServiceSpec};
+use crate::input::slice::{EndpointSlice, SliceEndpoint};
+use crate::input::{Key, key};
 
-/// Label of an EndpointSlice: the name of its Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+/// A slice and its name.
+type NamedSlice<'a> = (&'a str, &'a EndpointSlice);
 
 /// Positions of the units with a label in a namespace.
 type ByLabel<'a> = HashMap<(&'a str, &'a str, &'a str), Vec<usize>>;
 
 /// What finds the endpoints of a Service without a look at every object.
 pub struct Index<'a> {
-    slices: HashMap<(&'a str, &'a str), Vec<&'a EndpointSlice>>,
+    slices: HashMap<(&'a str, &'a str), Vec<NamedSlice<'a>>>,
     units: ByLabel<'a>,
     /// Position of the first unit on Windows nodes that names the Service.
     users: HashMap<&'a Key, usize>,
@@ -26,16 +28,16 @@ impl<'a> Index<'a> {
     /// The index of a cluster.
     pub fn new(cluster: &Cluster<'a>) -> Self {
         let mut slices: HashMap<_, Vec<_>> = HashMap::new();
-        for ((namespace, _), slice) in &cluster.objects.endpoint_slices {
-            if let Some(service) = slice.metadata.labels.get(SERVICE_NAME) {
-                let key = (namespace.as_str(), service.as_str());
-                slices.entry(key).or_default().push(slice);
+        for ((namespace, name), slice) in &cluster.objects.endpoint_slices {
+            if let Some(service) = slice.service.as_deref() {
+                let key = (&**namespace, service);
+                slices.entry(key).or_default().push((&**name, slice));
             }
         }
         let mut units: ByLabel<'a> = HashMap::new();
         for (position, unit) in cluster.units.iter().enumerate() {
-            for (label, value) in unit.labels {
-                let key = (unit.namespace, label.as_str(), value.as_str());
+            for (label, value) in unit.labels.iter() {
+                let key = (unit.namespace, label, value);
                 units.entry(key).or_default().push(position);
             }
         }
@@ -51,7 +53,7 @@ impl<'a> Index<'a> {
     /// Positions of the units whose pods the selector selects.
     fn selected(&self, namespace: &str, selector: &Texts, units: &[Unit<'_>]) -> Vec<usize> {
         let lists = selector.iter().map(|(label, value)| {
-            let positions = self.units.get(&(namespace, label.as_str(), value.as_str()));
+            let positions = self.units.get(&(namespace, label, value));
             positions.map_or(&[][..], Vec::as_slice)
         });
         let shortest = lists.min_by_key(|positions| positions.len()).unwrap_or_default();
@@ -68,7 +70,7 @@ pub struct View<'a> {
     /// The Service.
     pub service: &'a Service,
     /// Its EndpointSlices.
-    pub slices: Vec<&'a EndpointSlice>,
+    pub slices: Vec<NamedSlice<'a>>,
     /// What makes its pods.
     pub units: Vec<&'a Unit<'a>>,
     key: &'a Key,
@@ -85,7 +87,7 @@ impl<'a> View<'a> {
         service: &'a Service,
     ) -> Option<Self> {
         let (namespace, name) = key;
-        let slices = index.slices.get(&(namespace.as_str(), name.as_str()));
+        let slices = index.slices.get(&(&**namespace, &**name));
         let units = index.selected(namespace, &service.spec.selector, &cluster.units);
         let mut view = Self {
             cluster,
@@ -103,14 +105,14 @@ impl<'a> View<'a> {
             on_windows: false,
         };
         view.on_windows = view.units.iter().any(|unit| unit.is_on_windows)
-            || view.endpoints().any(|endpoint| view.is_on_windows(endpoint));
+            || view.endpoints().any(|endpoint| view.is_on_windows(endpoint.node));
         (view.on_windows || view.user.is_some()).then_some(view)
     }
 
     /// Kind, namespace and name.
-    pub fn object(&self) -> String {
+    pub fn object(&self) -> ObjectName {
         let (namespace, name) = self.key;
-        format!("Service {namespace}/{name}")
+        ObjectName::new("", "Service", namespace, name)
     }
 
     /// An object with pods on Windows nodes that name the Service.
@@ -137,29 +139,32 @@ impl<'a> View<'a> {
     /// Whether every known endpoint is on a Windows node.
     pub fn has_windows_backends_only(&self) -> bool {
         let units = self.units.iter().all(|unit| unit.is_on_windows);
-        let endpoints = self.endpoints().all(|endpoint| self.is_on_windows(endpoint));
+        let endpoints = self.endpoints().all(|endpoint| self.is_on_windows(endpoint.node));
         self.on_windows && units && endpoints
     }
 
     /// Whether kube-proxy makes load balancers for the Service: not for headless Services and names.
     pub fn is_balanced(&self) -> bool {
         let spec = self.spec();
-        spec.cluster_ip != "None" && spec.r#type != "ExternalName"
+        &*spec.cluster_ip != "None" && &*spec.r#type != "ExternalName"
     }
 
     /// Whether the Service has ports on nodes.
     pub fn has_node_ports(&self) -> bool {
-        matches!(self.spec().r#type.as_str(), "NodePort" | "LoadBalancer")
+        matches!(&*self.spec().r#type, "NodePort" | "LoadBalancer")
     }
 
     /// The endpoints of all slices.
-    pub fn endpoints(&self) -> impl Iterator<Item = &'a SliceEndpoint> {
+    pub fn endpoints(&self) -> impl Iterator<Item = SliceEndpoint<'a>> {
         let slices = self.slices.clone();
-        slices.into_iter().flat_map(|slice| &slice.endpoints)
+        slices.into_iter().flat_map(|(_, slice)| slice.endpoints())
     }
 
-    fn is_on_windows(&self, endpoint: &SliceEndpoint) -> bool {
-        let name = (String::new(), endpoint.node_name.clone());
-        self.cluster.objects.nodes.get(&name).is_some_and(is_windows)
+    fn is_on_windows(&self, node: &str) -> bool {
+        self.cluster
+            .objects
+            .nodes
+            .get(&key("", node))
+            .is_some_and(is_windows)
     }
 }
