@@ -13,7 +13,7 @@ use std::time::Instant;
 use serde_json::Value;
 use wn_workloads::findings;
 use wn_workloads::input::{InputError, Manifest, Objects};
-use wn_workloads::kinds::{KUBERNETES, Kind};
+use wn_workloads::kinds::KUBERNETES;
 use wn_workloads::limits::{self, Known};
 use wn_workloads::live::Live;
 use wn_workloads::output::Report;
@@ -64,7 +64,7 @@ fn main() -> Result<(), InputError> {
 }
 
 fn live() {
-    let kind = |name| KUBERNETES.iter().find(|kind: &&Kind| kind.kind == name);
+    let kind = |name: &str| KUBERNETES.iter().find(|kind| kind.kind == name);
     let put = |live: &mut Live, name: &str, text: &str| {
         if let (Some(kind), Ok(object)) = (kind(name), serde_json::from_str::<Value>(text)) {
             live.put(kind, object);

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::super::cluster::{Cluster, is_windows};
+use super::super::cluster::Cluster;
+use super::super::placement::position;
 use super::super::units::Unit;
 use crate::findings::ObjectName;
+use crate::input::Key;
 use crate::input::kubernetes::Texts;
 use crate::input::service::{Service, ServiceSpec};
 use crate::input::slice::{EndpointSlice, SliceEndpoint};
-use crate::input::{Key, key};
 
 /// A slice and its name.
 type NamedSlice<'a> = (&'a str, &'a EndpointSlice);
@@ -161,10 +162,6 @@ impl<'a> View<'a> {
     }
 
     fn is_on_windows(&self, node: &str) -> bool {
-        self.cluster
-            .objects
-            .nodes
-            .get(&key("", node))
-            .is_some_and(is_windows)
+        position(&self.cluster.windows, node).is_some()
     }
 }
