@@ -1,7 +1,7 @@
 //! Everything that makes pods, each once: the pods of a Deployment belong to the Deployment.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::cluster::Host;
 use super::placement::{Placement, Target, position};
@@ -32,6 +32,7 @@ pub struct Unit<'a> {
     pub placement: Placement,
     /// Whether the pods can run on Windows nodes only, or one of them runs there.
     pub is_on_windows: bool,
+    names: OnceLock<Arc<[String]>>,
 }
 
 /// A pod that exists and has not finished.
@@ -75,9 +76,10 @@ impl Unit<'_> {
             .any(|(_, container)| self.is_host_process(container))
     }
 
-    /// Names of the pods.
-    pub fn pod_names(&self) -> Vec<String> {
-        self.pods.iter().map(Running::name).collect()
+    /// Names of the pods. All findings about the unit share them.
+    pub fn pod_names(&self) -> Arc<[String]> {
+        let names = || self.pods.iter().map(Running::name).collect();
+        self.names.get_or_init(names).clone()
     }
 
     /// Number of pods that the object asks for, or that exist if it does not say. At most what the API allows, so
@@ -217,6 +219,7 @@ impl<'a> Builder<'a, '_> {
             pods: Vec::new(),
             placement: Placement::new((spec, node), self.objects, self.windows),
             is_on_windows: false,
+            names: OnceLock::new(),
         });
     }
 

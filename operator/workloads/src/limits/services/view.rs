@@ -1,6 +1,7 @@
 //! A Service with its endpoints.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::super::cluster::Cluster;
 use super::super::placement::position;
@@ -32,7 +33,7 @@ impl<'a> Index<'a> {
         for ((namespace, name), slice) in &cluster.objects.endpoint_slices {
             if let Some(service) = slice.service.as_deref() {
                 let key = (&**namespace, service);
-                slices.entry(key).or_default().push((&**name, slice));
+                slices.entry(key).or_default().push((&**name, &**slice));
             }
         }
         let mut units: ByLabel<'a> = HashMap::new();
@@ -122,9 +123,13 @@ impl<'a> View<'a> {
     }
 
     /// Names of the pods of the Service that are for Windows nodes.
-    pub fn pod_names(&self) -> Vec<String> {
+    pub fn pod_names(&self) -> Arc<[String]> {
         let units = self.units.iter().filter(|unit| unit.is_on_windows);
-        units.flat_map(|unit| unit.pod_names()).collect()
+        let names: Vec<Arc<[String]>> = units.map(|unit| unit.pod_names()).collect();
+        match names.as_slice() {
+            [of_one] => of_one.clone(),
+            _ => names.iter().flat_map(|names| names.iter().cloned()).collect(),
+        }
     }
 
     /// The spec of the Service.
