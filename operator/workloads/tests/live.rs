@@ -86,7 +86,7 @@ impl Cluster {
         self.objects.insert(id, object);
     }
 
-    /// The findings of all objects, read anew.
+    /// The findings of all objects, read again from their text.
     fn expected(&self) -> Vec<Finding> {
         let items: Vec<&Value> = self.objects.values().collect();
         let text = json!({"kind": "List", "items": items}).to_string();

@@ -132,8 +132,8 @@ impl Live {
         self.unreadable
             .iter()
             .map(|((group, kind, (namespace, name)), error)| Unreadable {
-                group: *group,
-                kind: *kind,
+                group,
+                kind,
                 namespace,
                 name,
                 error,
