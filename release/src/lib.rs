@@ -1,12 +1,14 @@
-//! Builds what a release consists of: static binaries, the image for every platform, SBOMs.
+//! Builds what a release consists of: static binaries, the image for every platform, SBOMs, the plugin of kubectl.
 //!
 //! Invariant: the same commit gives the same bytes, wherever and however often it is built. No clock, no user, no path of the
 //! machine gets into an output.
 
+mod archive;
 pub mod audit;
 pub mod binary;
 pub mod dependencies;
 pub mod image;
+pub mod krew;
 pub mod output;
 pub mod platform;
 pub mod revision;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::binary::Binary;
 use crate::image::{About, Contents, Image};
-use crate::{NAME, binary, sbom, workspace};
+use crate::{NAME, binary, krew, sbom, workspace};
 
 /// Bytes of a program that are acceptable.
 pub const LARGEST_BINARY: usize = 15 << 20;
@@ -40,6 +40,13 @@ pub fn write(binaries: &[Binary], about: &About, folder: &Path) -> Result<String
             folder.join(format!("{name}.tar")),
             image.platform_archive(platform)?,
         )?;
+    }
+    let programs = binaries
+        .iter()
+        .map(|binary| (binary.platform, binary.program.as_slice()));
+    let programs: Vec<_> = programs.collect();
+    for (name, bytes) in krew::files(version, about.source.as_deref(), &programs, &license)? {
+        fs::write(folder.join(name), bytes)?;
     }
     let digest = image.index.digest();
     fs::write(folder.join("digest"), format!("{digest}\n"))?;

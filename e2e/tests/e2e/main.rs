@@ -19,6 +19,7 @@ mod network;
 mod platforms;
 mod real_node;
 mod restarts;
+mod sarif;
 mod tigera;
 mod verdicts;
 mod windows_kube_proxy;

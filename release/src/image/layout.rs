@@ -12,9 +12,9 @@ use oci_spec::image::{
 use serde_json::json;
 
 use super::digest::Blob;
-use super::layer::append;
 use super::{Image, PlatformImage};
 use crate::NAME;
+use crate::archive::{FILE, tar};
 
 /// Path in the layout and content.
 type File = (String, Vec<u8>);
@@ -35,7 +35,7 @@ impl Image {
 
     /// The layout of all platforms as an archive.
     pub fn archive(&self) -> Result<Vec<u8>> {
-        pack(self.files()?)
+        pack(&self.files()?)
     }
 
     /// The layout of one platform as an archive, which is also one of `docker save`.
@@ -47,7 +47,7 @@ impl Image {
             "Layers": [platform.layer.path()],
         }]);
         files.push(("manifest.json".to_owned(), serde_json::to_vec(&manifest)?));
-        pack(files)
+        pack(&files)
     }
 
     fn files(&self) -> Result<Vec<File>> {
@@ -88,12 +88,10 @@ impl Image {
     }
 }
 
-fn pack(files: Vec<File>) -> Result<Vec<u8>> {
-    let mut archive = tar::Builder::new(Vec::new());
-    for (name, bytes) in files {
-        append(&mut archive, &name, 0o644, &bytes)?;
-    }
-    Ok(archive.into_inner()?)
+fn pack(files: &[File]) -> Result<Vec<u8>> {
+    tar(files
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), FILE, bytes.as_slice())))
 }
 
 /// Bytes that a node pulls for each platform, by its name as in `linux/amd64`, of the layout in a folder.

@@ -2,9 +2,9 @@
 //!
 //! No control plane: what an API server makes of the objects is tested where one runs.
 
-mod alerts;
 mod argo_cd;
 mod cluster_rules;
+mod linters;
 mod monitoring;
 mod rights;
 mod upgrade;
