@@ -14,6 +14,7 @@ mod detection;
 mod etcd;
 mod images;
 mod kube_proxy;
+mod lint;
 mod network;
 mod node;
 mod originals;

@@ -1,10 +1,6 @@
 //! What is reported about network policies, Services and pods.
 
-#![allow(clippy::unwrap_used, reason = "in tests, an error is a failure")]
-
-mod common;
-
-use common::Cluster;
+use crate::common::Cluster;
 use rstest::rstest;
 use serde_json::json;
 use wn_api::reasons::Reason;
