@@ -24,6 +24,9 @@ pub const NAME: &str = "windows-node-operator";
 /// The user the API server sees.
 pub const USER: &str = "system:serviceaccount:windows-node-operator:windows-node-operator";
 
+/// The chart's `resources.limits.memory`, in bytes.
+pub const MEMORY_LIMIT: u64 = 64 << 20;
+
 /// How to get an operator into a cluster.
 pub struct Operator;
 

@@ -23,7 +23,34 @@ pub struct Cgroup {
 pub struct Memory {
     /// What the limit counts: the cache of files included, which the kernel drops first.
     pub usage: u64,
+    /// The most that it was.
+    pub peak: u64,
     pub limit: u64,
+}
+
+impl Memory {
+    fn of(folder: &Path) -> Result<Self> {
+        let value = |file: &str| number(&read(&folder.join(file))?);
+        let [usage, peak, limit] = memory_files();
+        Ok(Self {
+            usage: value(usage)?,
+            peak: value(peak)?,
+            limit: value(limit)?,
+        })
+    }
+}
+
+/// Files with the usage, its peak, and the limit.
+fn memory_files() -> [&'static str; 3] {
+    if is_v2() {
+        ["memory.current", "memory.peak", "memory.max"]
+    } else {
+        [
+            "memory.usage_in_bytes",
+            "memory.max_usage_in_bytes",
+            "memory.limit_in_bytes",
+        ]
+    }
 }
 
 impl Cgroup {
@@ -56,25 +83,34 @@ impl Cgroup {
     }
 
     pub fn memory(&self, pod: &str, container: &str) -> Result<Memory> {
-        let folder = self.container("memory", pod, container);
-        let [usage, limit] = if is_v2() {
-            ["memory.current", "memory.max"]
-        } else {
-            ["memory.usage_in_bytes", "memory.limit_in_bytes"]
-        };
-        Ok(Memory {
-            usage: number(&read(&folder.join(usage))?)?,
-            limit: number(&read(&folder.join(limit))?)?,
-        })
+        Memory::of(&self.container("memory", pod, container))
     }
 
-    fn container(&self, controller: &str, pod: &str, container: &str) -> PathBuf {
+    /// Moves a process into it, and limits its memory to so many bytes. Memory that it took before does not count.
+    pub fn confine(&self, pid: u32, limit: u64) -> Result<()> {
+        let [.., limit_file] = memory_files();
+        for (file, value) in [(limit_file, limit), ("cgroup.procs", u64::from(pid))] {
+            let path = self.folder("memory").join(file);
+            fs::write(&path, value.to_string()).with_context(|| format!("write {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Memory of the processes that were confined.
+    pub fn confined(&self) -> Result<Memory> {
+        Memory::of(&self.folder("memory"))
+    }
+
+    fn folder(&self, controller: &str) -> PathBuf {
         let mut folder = PathBuf::from(ROOT);
         if !is_v2() {
             folder.push(controller);
         }
-        folder
-            .join(&self.name)
+        folder.join(&self.name)
+    }
+
+    fn container(&self, controller: &str, pod: &str, container: &str) -> PathBuf {
+        self.folder(controller)
             .join(format!("kubepods/burstable/pod{pod}"))
             .join(container)
     }

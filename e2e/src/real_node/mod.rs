@@ -20,8 +20,7 @@ use kube::{Api, Client};
 
 use crate::control_plane::process::{Process, Program};
 use crate::control_plane::{Cluster, find_program, node_programs, paths};
-use cgroup::Cgroup;
-pub use cgroup::Memory;
+pub use cgroup::{Cgroup, Memory};
 pub use container::Container;
 pub use images::Images;
 use namespace::Namespace;

@@ -9,15 +9,13 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 use wn_e2e::calico_fields::IPAM;
 use wn_e2e::objects::text;
-use wn_e2e::operator::{NAME, USER};
+use wn_e2e::operator::{MEMORY_LIMIT, NAME, USER};
 use wn_e2e::real_node::Container;
 use wn_e2e::test_cluster::{LIMIT, minimal};
 
 use super::{Real, WINDOWS_NODES};
 
 const MIB: u64 = 1024 * 1024;
-/// The chart's `resources.limits.memory`.
-const MEMORY_LIMIT: u64 = 64 * MIB;
 /// What a user may expect with a few Windows nodes: half of the limit.
 const MEMORY_GOAL: u64 = MEMORY_LIMIT / 2;
 

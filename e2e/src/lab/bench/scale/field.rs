@@ -18,7 +18,8 @@ use wn_api::names;
 use super::process;
 use crate::control_plane::{AuditEvent, AuditTail, Cluster, ClusterOptions};
 use crate::objects;
-use crate::operator::{NAME, Operator, RunningOperator, USER};
+use crate::operator::{MEMORY_LIMIT, NAME, Operator, RunningOperator, USER};
+use crate::real_node::{Cgroup, Memory};
 use crate::test_cluster::minimal;
 
 /// Requests under way at once: enough to keep an API server on a few cores busy.
@@ -32,6 +33,8 @@ const REST: Duration = Duration::from_secs(4);
 /// Field order is drop order: the operator ends before its cluster.
 pub struct Field {
     operator: Option<RunningOperator>,
+    /// With the memory limit of the chart; `None` where no cgroup can be made.
+    cgroup: Option<Cgroup>,
     pub client: Client,
     pub cluster: Cluster,
     pub nodes: usize,
@@ -71,6 +74,7 @@ impl Field {
             .await?;
         Ok(Self {
             operator: None,
+            cgroup: Cgroup::create().ok(),
             client,
             nodes: 0,
             agents: BTreeMap::new(),
@@ -85,12 +89,17 @@ impl Field {
     /// Returns at once, with the moment before.
     pub fn start(&mut self) -> Result<Timestamp> {
         let before = Timestamp::now();
-        self.operator = Some(Operator::run_program(
-            &self.cluster,
-            &self.kubeconfig,
-            &self.program,
-        )?);
+        let operator = Operator::run_program(&self.cluster, &self.kubeconfig, &self.program)?;
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.confine(operator.pid(), MEMORY_LIMIT)?;
+        }
+        self.operator = Some(operator);
         Ok(before)
+    }
+
+    /// What its cgroup counted in all runs.
+    pub fn memory(&self) -> Result<Option<Memory>> {
+        self.cgroup.as_ref().map(Cgroup::confined).transpose()
     }
 
     /// SIGKILL: nothing is written any more from here on.

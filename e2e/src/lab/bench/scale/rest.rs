@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use wn_release::output::mebibytes;
 
 use super::super::table::Figures;
 use super::super::{milliseconds, quantile};
@@ -67,6 +68,14 @@ pub async fn full(field: &mut Field, empty: f64, figures: &mut Figures) -> Resul
         "RSS, settled",
         "≤ 30 MB at 2000, ≤ 45 MB at 5000",
         format!("{rss:.1} MB"),
+    );
+    let memory = field
+        .memory()?
+        .map(|memory| [memory.usage, memory.peak].map(mebibytes));
+    figures.value(
+        "memory of its cgroup, which the chart limits: settled, most",
+        "≤ 64 MB",
+        memory.map_or_else(|| "no cgroup can be made".to_owned(), |both| both.join(", ")),
     );
     let each = (rss - empty) * 1024.0 / (field.nodes - FEW) as f64;
     figures.value("RSS of each further node", "≤ 4 KB", format!("{each:.1} KB"));
