@@ -13,7 +13,7 @@ use std::time::Instant;
 use serde_json::Value;
 use wn_workloads::findings;
 use wn_workloads::input::{InputError, Manifest, Objects};
-use wn_workloads::kinds::{KUBERNETES, Kind};
+use wn_workloads::kinds::KUBERNETES;
 use wn_workloads::limits::{self, Known};
 use wn_workloads::live::Live;
 use wn_workloads::output::Report;
@@ -64,13 +64,13 @@ fn main() -> Result<(), InputError> {
 }
 
 fn live() {
-    let kind = |name| KUBERNETES.iter().find(|kind: &&Kind| kind.kind == name);
+    let kind = |name: &str| KUBERNETES.iter().find(|kind| kind.kind == name);
     let put = |live: &mut Live, name: &str, text: &str| {
         if let (Some(kind), Ok(object)) = (kind(name), serde_json::from_str::<Value>(text)) {
             live.put(kind, object);
         }
     };
-    let begin = resident("VmRSS");
+    let begin = resident("RssAnon");
     let mut live = Live::new();
     for text in base() {
         let name = if text.contains("InternalIP") {
@@ -80,7 +80,7 @@ fn live() {
         };
         put(&mut live, name, &text);
     }
-    let report = |what: &str| println!("{what}: {} kB", resident("VmRSS").saturating_sub(begin));
+    let report = |what: &str| println!("{what}: {} kB", resident("RssAnon").saturating_sub(begin));
     (0..POLICIES).for_each(|i| put(&mut live, "NetworkPolicy", &policy(i)));
     report("with 2,000 policies");
     (0..SERVICES).for_each(|i| put(&mut live, "Service", &service(i)));
@@ -101,7 +101,7 @@ fn live() {
     };
     evaluate("everything", &mut |_| {});
     report("then");
-    println!("most at any time: {} kB", resident("VmHWM").saturating_sub(begin));
+    println!("most at any time, with the program: {} kB", resident("VmHWM"));
     for round in 0..3 {
         let changed = policy_with_port(150, 9000 + round);
         evaluate("a policy", &mut |live| put(live, "NetworkPolicy", &changed));

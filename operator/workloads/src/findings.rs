@@ -8,7 +8,9 @@ mod shapes;
 mod table;
 mod words;
 
-use serde::Serialize;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
 
 pub(crate) use cache::Cache;
 pub use object::{ObjectName, ObjectReference};
@@ -50,8 +52,12 @@ pub struct Finding {
     /// How we know.
     pub source: &'static str,
     /// Affected pods, as `namespace/name`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pods: Vec<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty", serialize_with = "texts")]
+    pub pods: Arc<[String]>,
+}
+
+fn texts<S: Serializer>(texts: &Arc<[String]>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(texts.iter())
 }
 
 /// All findings about the policies of `objects`, sorted.

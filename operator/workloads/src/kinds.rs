@@ -13,6 +13,18 @@ pub struct Kind {
     pub plural: &'static str,
     /// Whether objects have a namespace.
     pub is_namespaced: bool,
+    pub(crate) readers: Readers,
+}
+
+/// The findings that depend on objects of a kind.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Readers {
+    /// Those about policies.
+    Policies,
+    /// Those about Services and pods.
+    Limits,
+    /// All findings.
+    All,
 }
 
 /// Group of Calico's API where Calico's own API server or a native installation serves it.
@@ -24,26 +36,27 @@ pub const CALICO_V1_GROUP: &str = "crd.projectcalico.org";
 pub static KUBERNETES: [Kind; 17] = [
     global("", "v1", "Node", "nodes"),
     global("", "v1", "Namespace", "namespaces"),
-    namespaced("", "v1", "ServiceAccount", "serviceaccounts"),
+    namespaced("", "v1", "ServiceAccount", "serviceaccounts").of_policies(),
     namespaced("", "v1", "Pod", "pods"),
-    namespaced("", "v1", "Service", "services"),
+    namespaced("", "v1", "Service", "services").of_limits(),
     namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices"),
-    namespaced("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies"),
+    namespaced("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies").of_policies(),
     global(
         "policy.networking.k8s.io",
         "v1alpha2",
         "ClusterNetworkPolicy",
         "clusternetworkpolicies",
-    ),
-    namespaced("apps", "v1", "Deployment", "deployments"),
-    namespaced("apps", "v1", "StatefulSet", "statefulsets"),
-    namespaced("apps", "v1", "DaemonSet", "daemonsets"),
-    namespaced("apps", "v1", "ReplicaSet", "replicasets"),
-    namespaced("", "v1", "ReplicationController", "replicationcontrollers"),
-    namespaced("batch", "v1", "Job", "jobs"),
-    namespaced("batch", "v1", "CronJob", "cronjobs"),
-    namespaced("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-    global("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses"),
+    )
+    .of_policies(),
+    namespaced("apps", "v1", "Deployment", "deployments").of_limits(),
+    namespaced("apps", "v1", "StatefulSet", "statefulsets").of_limits(),
+    namespaced("apps", "v1", "DaemonSet", "daemonsets").of_limits(),
+    namespaced("apps", "v1", "ReplicaSet", "replicasets").of_limits(),
+    namespaced("", "v1", "ReplicationController", "replicationcontrollers").of_limits(),
+    namespaced("batch", "v1", "Job", "jobs").of_limits(),
+    namespaced("batch", "v1", "CronJob", "cronjobs").of_limits(),
+    namespaced("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets").of_limits(),
+    global("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses").of_limits(),
 ];
 
 /// Kinds of Calico as `crd.projectcalico.org/v1`.
@@ -53,27 +66,29 @@ pub static CALICO_V3: [Kind; 11] = calico(CALICO_V3_GROUP, "v3");
 
 const fn calico(group: &'static str, version: &'static str) -> [Kind; 11] {
     [
-        global(group, version, "Tier", "tiers"),
-        global(group, version, "GlobalNetworkPolicy", "globalnetworkpolicies"),
-        namespaced(group, version, "NetworkPolicy", "networkpolicies"),
+        global(group, version, "Tier", "tiers").of_policies(),
+        global(group, version, "GlobalNetworkPolicy", "globalnetworkpolicies").of_policies(),
+        namespaced(group, version, "NetworkPolicy", "networkpolicies").of_policies(),
         global(
             group,
             version,
             "StagedGlobalNetworkPolicy",
             "stagedglobalnetworkpolicies",
-        ),
-        namespaced(group, version, "StagedNetworkPolicy", "stagednetworkpolicies"),
+        )
+        .of_policies(),
+        namespaced(group, version, "StagedNetworkPolicy", "stagednetworkpolicies").of_policies(),
         namespaced(
             group,
             version,
             "StagedKubernetesNetworkPolicy",
             "stagedkubernetesnetworkpolicies",
-        ),
-        global(group, version, "GlobalNetworkSet", "globalnetworksets"),
-        namespaced(group, version, "NetworkSet", "networksets"),
-        global(group, version, "HostEndpoint", "hostendpoints"),
-        global(group, version, "IPPool", "ippools"),
-        global(group, version, "BGPConfiguration", "bgpconfigurations"),
+        )
+        .of_policies(),
+        global(group, version, "GlobalNetworkSet", "globalnetworksets").of_policies(),
+        namespaced(group, version, "NetworkSet", "networksets").of_policies(),
+        global(group, version, "HostEndpoint", "hostendpoints").of_policies(),
+        global(group, version, "IPPool", "ippools").of_limits(),
+        global(group, version, "BGPConfiguration", "bgpconfigurations").of_limits(),
     ]
 }
 
@@ -89,6 +104,7 @@ const fn global(
         kind,
         plural,
         is_namespaced: false,
+        readers: Readers::All,
     }
 }
 
@@ -105,6 +121,20 @@ const fn namespaced(
 }
 
 impl Kind {
+    const fn of_policies(self) -> Self {
+        Self {
+            readers: Readers::Policies,
+            ..self
+        }
+    }
+
+    const fn of_limits(self) -> Self {
+        Self {
+            readers: Readers::Limits,
+            ..self
+        }
+    }
+
     /// The kind of a group; `None` for one that no finding is made from.
     pub fn find(group: &str, kind: &str) -> Option<&'static Self> {
         let mut all = KUBERNETES.iter().chain(&CALICO_V1).chain(&CALICO_V3);

@@ -212,7 +212,7 @@ impl<'a> Services<'a> {
         let mut slices: HashMap<_, Vec<_>> = HashMap::new();
         for ((namespace, _), slice) in &objects.endpoint_slices {
             let service = slice.service.as_deref().unwrap_or_default();
-            slices.entry((&**namespace, service)).or_default().push(slice);
+            slices.entry((&**namespace, service)).or_default().push(&**slice);
         }
         Self { slices }
     }

@@ -86,7 +86,7 @@ impl Cluster {
         self.objects.insert(id, object);
     }
 
-    /// The findings of all objects, read anew.
+    /// The findings of all objects, read again from their text.
     fn expected(&self) -> Vec<Finding> {
         let items: Vec<&Value> = self.objects.values().collect();
         let text = json!({"kind": "List", "items": items}).to_string();
@@ -106,22 +106,23 @@ fn policy() -> impl Strategy<Value = Value> {
     (1_usize..5).prop_flat_map(policies::policy)
 }
 
-/// Pods whose labels, nodes, addresses and namespaces change. Some share an address.
+/// Pods whose labels, nodes, addresses, accounts and namespaces change. Some share an address.
 fn pod() -> impl Strategy<Value = Value> {
     let name = select(vec!["a", "b", "c", "d", "e"]);
     let node = select(vec!["win", "win-2", "linux", ""]);
     let label = select(vec!["a", "b", "c"]);
     let phase = select(vec!["Running", "Running", "Succeeded"]);
+    let account = select(vec!["", "", "account"]);
     let namespace = select(vec!["n", "n", "win"]);
-    (name, 1_u8..6, node, label, phase, namespace).prop_map(
-        |(name, address, node, label, phase, namespace)| {
-            let mut pod = policies::pod(name, &format!("10.1.0.{address}"), node);
-            pod["metadata"]["labels"]["app"] = json!(label);
-            pod["metadata"]["namespace"] = json!(namespace);
-            pod["status"]["phase"] = json!(phase);
-            pod
-        },
-    )
+    let fields = (name, 1_u8..6, node, label, phase, account, namespace);
+    fields.prop_map(|(name, address, node, label, phase, account, namespace)| {
+        let mut pod = policies::pod(name, &format!("10.1.0.{address}"), node);
+        pod["metadata"]["labels"]["app"] = json!(label);
+        pod["metadata"]["namespace"] = json!(namespace);
+        pod["spec"]["serviceAccountName"] = json!(account);
+        pod["status"]["phase"] = json!(phase);
+        pod
+    })
 }
 
 /// Namespaces, accounts, nodes, sets, tiers and endpoints of Services that policies refer to.
@@ -189,7 +190,22 @@ fn other() -> impl Strategy<Value = Value> {
             }}]},
         })
     });
-    prop_oneof![node, namespace, tier, set, of_kubernetes, slice, with_service]
+    let account = label().prop_map(|label| {
+        json!({
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": "account", "namespace": "n", "labels": {"role": label}},
+        })
+    });
+    prop_oneof![
+        node,
+        namespace,
+        tier,
+        set,
+        of_kubernetes,
+        slice,
+        with_service,
+        account
+    ]
 }
 
 fn change() -> impl Strategy<Value = Change> {

@@ -97,9 +97,12 @@ fn without_pods(labels: Labels, nets: &[String]) -> Item {
     }
 }
 
+/// Pods of one namespace and template.
+type Group<'a> = (&'a str, *const PodClass);
+
 fn of_pods(objects: &Objects, inherited: &Inherited<'_>) -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
-    let mut groups: HashMap<(&str, *const PodClass), (usize, Arc<[String]>)> = HashMap::new();
+    let mut groups: HashMap<Group<'_>, (usize, Arc<[String]>)> = HashMap::new();
     for ((namespace, name), pod) in &objects.pods {
         let addresses = pod.addresses.get().unwrap_or_default();
         let Some(address) = addresses.first().filter(|_| has_endpoint(pod)) else {

@@ -65,7 +65,7 @@ impl Cache {
         let classes = self.left_out.evaluate(&cluster, &self.keys);
         let mut findings = of_differences(&cluster, &classes);
         findings.extend(shapes::panics(&cluster, classes.panics()));
-        findings.extend(classes.addresses.iter().flat_map(|(_, found)| found).cloned());
+        findings.extend(classes.addresses.values().flatten().cloned());
         findings.extend(shapes::of_cluster(&cluster));
         let is_any_refused = !cluster.refused.is_empty();
         drop((cluster, classes));

@@ -1,6 +1,7 @@
 //! Findings that have no example packet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::{Code, Finding, ObjectName, Severity};
 use crate::cluster::Cluster;
@@ -76,7 +77,7 @@ fn finding(code: Code, severity: Severity, object: ObjectName, message: impl Int
         flow: None,
         fix: entry.fix,
         source: entry.source,
-        pods: Vec::new(),
+        pods: Arc::default(),
     }
 }
 

@@ -184,6 +184,11 @@ impl Code {
         Self::LinuxStorage,
     ];
 
+    /// Whether the code is about policies, not about Services and pods.
+    pub fn is_about_policies(self) -> bool {
+        self.entry().code.starts_with("WN2")
+    }
+
     /// The row of the table.
     pub const fn entry(self) -> Entry {
         match self {

@@ -169,7 +169,7 @@ impl Objects {
     }
 
     fn insert_slice(&mut self, key: Key, value: Value) -> Result<(), Invalid> {
-        let mut slice: EndpointSlice = object(value)?;
+        let mut slice: Box<EndpointSlice> = object(value)?;
         slice.share(&mut self.shared.names);
         self.endpoint_slices.insert(key, slice);
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::kubernetes::Texts;
 use crate::net;
@@ -33,7 +33,14 @@ pub struct EndpointSlice {
 pub struct SlicePort {
     pub name: Box<str>,
     pub port: Option<u16>,
+    /// Absent for TCP.
+    #[serde(deserialize_with = "protocol")]
     pub protocol: Option<Box<str>>,
+}
+
+fn protocol<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<str>>, D::Error> {
+    let text: Option<Box<str>> = Deserialize::deserialize(deserializer)?;
+    Ok(text.filter(|text| &**text != "TCP"))
 }
 
 /// Conditions of an endpoint; an absent `ready` or `serving` counts as true.

@@ -81,7 +81,7 @@ impl<'a> Cluster<'a> {
 }
 
 /// Whether a Node is a Windows node.
-pub fn is_windows(node: &Node) -> bool {
+fn is_windows(node: &Node) -> bool {
     node.metadata.labels.get(OS).is_some_and(|os| os == WINDOWS)
 }
 

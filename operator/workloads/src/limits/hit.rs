@@ -1,5 +1,7 @@
 //! What a check reports about its object.
 
+use std::sync::Arc;
+
 use crate::findings::{Code, Finding, ObjectName, Severity};
 
 /// A finding without its object.
@@ -46,7 +48,7 @@ impl Hit {
     }
 
     /// The finding of an object. `path` is put before the field; `pods` are the affected pods.
-    pub fn of(self, object: &ObjectName, path: &str, pods: Vec<String>) -> Finding {
+    pub fn of(self, object: &ObjectName, path: &str, pods: Arc<[String]>) -> Finding {
         let entry = self.code.entry();
         let field = match (path, self.field.as_str()) {
             ("", "") => None,

@@ -1,12 +1,13 @@
 //! Everything that makes pods, each once: the pods of a Deployment belong to the Deployment.
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use super::cluster::Host;
 use super::placement::{Placement, Target, position};
 use crate::findings::ObjectName;
 use crate::input::kubernetes::{OwnerReference, Texts};
-use crate::input::pod::{Container, Pod, PodSpec};
+use crate::input::pod::{Container, Pod, PodClass, PodSpec};
 use crate::input::workload::{Workload, WorkloadKind};
 use crate::input::{Key, Objects, key};
 
@@ -31,6 +32,7 @@ pub struct Unit<'a> {
     pub placement: Placement,
     /// Whether the pods can run on Windows nodes only, or one of them runs there.
     pub is_on_windows: bool,
+    names: OnceLock<Arc<[String]>>,
 }
 
 /// A pod that exists and has not finished.
@@ -74,9 +76,10 @@ impl Unit<'_> {
             .any(|(_, container)| self.is_host_process(container))
     }
 
-    /// Names of the pods.
-    pub fn pod_names(&self) -> Vec<String> {
-        self.pods.iter().map(Running::name).collect()
+    /// Names of the pods. All findings about the unit share them.
+    pub fn pod_names(&self) -> Arc<[String]> {
+        let names = || self.pods.iter().map(Running::name).collect();
+        self.names.get_or_init(names).clone()
     }
 
     /// Number of pods that the object asks for, or that exist if it does not say. At most what the API allows, so
@@ -98,6 +101,7 @@ pub fn all<'a>(objects: &'a Objects, windows: &[Host<'_>]) -> Vec<Unit<'a>> {
         windows,
         units: Vec::new(),
         positions: HashMap::new(),
+        of_class: HashMap::new(),
     };
     for ((kind, key), workload) in &objects.workloads {
         builder.add_workload(*kind, key, workload);
@@ -122,6 +126,8 @@ struct Builder<'a, 'w> {
     windows: &'w [Host<'w>],
     units: Vec<Unit<'a>>,
     positions: HashMap<Id<'a>, usize>,
+    /// Positions of the units of pods that have an owner, by namespace and class.
+    of_class: HashMap<(&'a str, *const PodClass), usize>,
 }
 
 impl<'a> Builder<'a, '_> {
@@ -168,12 +174,17 @@ impl<'a> Builder<'a, '_> {
 
     /// Position of the unit of a pod. Pods of an object that is not known are one unit: they have the same template.
     fn position(&mut self, namespace: &'a str, name: &str, pod: &'a Pod) -> usize {
+        let class = (namespace, Arc::as_ptr(&pod.class));
+        if let Some(position) = self.of_class.get(&class) {
+            return *position;
+        }
         let owner = pod.class.controller.as_ref();
         let id = owner.and_then(|owner| {
             let root = self.root(namespace, owner, 0);
             root.or_else(|| Some((kind(owner)?, namespace, owner.name.as_str())))
         });
         if let Some(position) = id.and_then(|id| self.positions.get(&id)) {
+            self.of_class.insert(class, *position);
             return *position;
         }
         let position = self.units.len();
@@ -208,6 +219,7 @@ impl<'a> Builder<'a, '_> {
             pods: Vec::new(),
             placement: Placement::new((spec, node), self.objects, self.windows),
             is_on_windows: false,
+            names: OnceLock::new(),
         });
     }
 

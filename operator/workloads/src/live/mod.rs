@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::findings::{self, Cache, Finding};
 use crate::input::{self, Key, Objects};
-use crate::kinds::Kind;
+use crate::kinds::{Kind, Readers};
 use crate::limits::{self, Known};
 use crate::release::Release;
 
@@ -20,9 +20,26 @@ pub struct Live {
     unreadable: BTreeMap<(&'static str, &'static str, Key), String>,
     release: Release,
     known: Known,
-    is_changed: bool,
+    changed: Changed,
     cache: Cache,
     findings: Vec<Finding>,
+}
+
+/// The findings whose objects changed since the last evaluation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changed {
+    policies: bool,
+    limits: bool,
+}
+
+impl Changed {
+    const fn note(&mut self, readers: Readers) {
+        match readers {
+            Readers::Policies => self.policies = true,
+            Readers::Limits => self.limits = true,
+            Readers::All => (self.policies, self.limits) = (true, true),
+        }
+    }
 }
 
 /// An object that could not be read. Findings are made without it.
@@ -54,7 +71,7 @@ impl Live {
             unreadable: BTreeMap::new(),
             release: Release::NEWEST,
             known: Known::default(),
-            is_changed: false,
+            changed: Changed::default(),
             cache: Cache::default(),
             findings: Vec::new(),
         }
@@ -63,7 +80,7 @@ impl Live {
     /// Sets what is known beside the objects: Calico's release, builds of Windows nodes, kube-proxy's version.
     pub fn set_known(&mut self, release: Release, known: Known) {
         if (self.release, &self.known) != (release, &known) {
-            self.is_changed = true;
+            self.changed.note(Readers::All);
             (self.release, self.known) = (release, known);
         }
     }
@@ -76,7 +93,7 @@ impl Live {
             value.and_then(Value::as_str).unwrap_or_default()
         };
         let key = key(kind, text("namespace"), text("name"));
-        self.is_changed = true;
+        self.changed.note(kind.readers);
         match self.objects.put(kind, key.clone(), object) {
             Ok(()) => {
                 self.unreadable.remove(&(kind.group, kind.kind, key));
@@ -91,7 +108,9 @@ impl Live {
     /// An object was deleted. Nothing happens if it is not known.
     pub fn remove(&mut self, kind: &'static Kind, namespace: &str, name: &str) {
         let key = key(kind, namespace, name);
-        self.is_changed |= self.objects.remove(kind, &key);
+        if self.objects.remove(kind, &key) {
+            self.changed.note(kind.readers);
+        }
         self.unreadable.remove(&(kind.group, kind.kind, key));
     }
 
@@ -113,8 +132,8 @@ impl Live {
         self.unreadable
             .iter()
             .map(|((group, kind, (namespace, name)), error)| Unreadable {
-                group: *group,
-                kind: *kind,
+                group,
+                kind,
                 namespace,
                 name,
                 error,
@@ -123,15 +142,28 @@ impl Live {
 
     /// Evaluates what changed since the last call. Returns whether the findings changed.
     pub fn evaluate(&mut self) -> bool {
-        if !std::mem::take(&mut self.is_changed) {
+        let changed = std::mem::take(&mut self.changed);
+        if !changed.policies && !changed.limits {
             return false;
         }
         self.objects.forget_unused();
-        let mut found = self.cache.findings(&self.objects, self.release);
-        found.extend(limits::findings(&self.objects, &self.known));
-        findings::sort(&mut found);
-        let is_changed = found != self.findings;
-        self.findings = found;
+        let before = std::mem::take(&mut self.findings).into_iter();
+        let (policies, limits): (Vec<_>, Vec<_>) =
+            before.partition(|finding| finding.code.is_about_policies());
+        let of_policies = changed
+            .policies
+            .then(|| self.cache.findings(&self.objects, self.release));
+        let of_limits = changed.limits.then(|| {
+            let mut found = limits::findings(&self.objects, &self.known);
+            findings::sort(&mut found);
+            found
+        });
+        let differs = |now: &Option<Vec<Finding>>, before| now.as_ref().is_some_and(|now| now != before);
+        let is_changed = differs(&of_policies, &policies) || differs(&of_limits, &limits);
+        self.findings = of_policies.unwrap_or(policies);
+        self.findings.extend(of_limits.unwrap_or(limits));
+        self.findings.shrink_to_fit();
+        findings::sort(&mut self.findings);
         is_changed
     }
 

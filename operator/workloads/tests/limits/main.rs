@@ -120,7 +120,7 @@ fn pods_are_reported_with_their_owner() {
     let objects = |text: &str| -> Vec<(String, Vec<String>)> {
         let all = findings(text, &Known::default());
         all.into_iter()
-            .map(|finding| (finding.object.to_string(), finding.pods))
+            .map(|finding| (finding.object.to_string(), finding.pods.to_vec()))
             .collect()
     };
     let names = vec!["shop/web-1-a".to_owned(), "shop/web-1-b".to_owned()];

@@ -27,7 +27,8 @@ fn of_budget(cluster: &Cluster<'_>, (namespace, name): &Key, budget: &Disruption
     let size = units.iter().map(|unit| unit.size()).sum();
     let (field, limit) = blocking(&budget.spec, size)?;
     let message = format!("{limit} of {size} pods: no pod can be evicted from a Windows node");
-    let pods = units.iter().flat_map(|unit| unit.pod_names()).collect();
+    let names = units.iter().map(|unit| unit.pod_names());
+    let pods = names.flat_map(|names| names.to_vec()).collect();
     let hit = Hit::warning(Code::NeverDrains, field, message);
     let object = ObjectName::new("policy", "PodDisruptionBudget", namespace, name);
     Some(hit.of(&object, "spec", pods))

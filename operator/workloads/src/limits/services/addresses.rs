@@ -13,9 +13,9 @@ use crate::input::key;
 /// IPv6 addresses.
 pub fn ipv6(view: &View<'_>) -> Vec<Hit> {
     let spec = view.spec();
-    let is_version_6 = |family: &Box<str>| &**family == "IPv6";
-    let has_families = spec.ip_families.iter().any(is_version_6);
-    let is_alone = !spec.ip_families.is_empty() && spec.ip_families.iter().all(is_version_6);
+    let is_version_6 = |family: &str| family == "IPv6";
+    let has_families = spec.ip_families.iter().any(|family| is_version_6(family));
+    let is_alone = !spec.ip_families.is_empty() && spec.ip_families.iter().all(|family| is_version_6(family));
     let is_required = &*spec.ip_family_policy == "RequireDualStack";
     let hit = if is_alone && !is_required && &*spec.ip_family_policy != "PreferDualStack" {
         let message = "IPv6 is its only family, and Calico for Windows supports IPv4 only";

@@ -53,7 +53,10 @@ fn of_view(view: &View<'_>) -> Vec<Finding> {
         Some(user) if !view.has_windows_backends() => hit.used_by(user),
         _ => hit,
     });
-    with_user
-        .map(|hit| hit.of(&view.object(), "", view.pod_names()))
-        .collect()
+    let mut with_user = with_user.peekable();
+    if with_user.peek().is_none() {
+        return Vec::new();
+    }
+    let (object, pods) = (view.object(), view.pod_names());
+    with_user.map(|hit| hit.of(&object, "", pods.clone())).collect()
 }

@@ -1,14 +1,16 @@
 //! A Service with its endpoints.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::super::cluster::{Cluster, is_windows};
+use super::super::cluster::Cluster;
+use super::super::placement::position;
 use super::super::units::Unit;
 use crate::findings::ObjectName;
+use crate::input::Key;
 use crate::input::kubernetes::Texts;
 use crate::input::service::{Service, ServiceSpec};
 use crate::input::slice::{EndpointSlice, SliceEndpoint};
-use crate::input::{Key, key};
 
 /// A slice and its name.
 type NamedSlice<'a> = (&'a str, &'a EndpointSlice);
@@ -31,7 +33,7 @@ impl<'a> Index<'a> {
         for ((namespace, name), slice) in &cluster.objects.endpoint_slices {
             if let Some(service) = slice.service.as_deref() {
                 let key = (&**namespace, service);
-                slices.entry(key).or_default().push((&**name, slice));
+                slices.entry(key).or_default().push((&**name, &**slice));
             }
         }
         let mut units: ByLabel<'a> = HashMap::new();
@@ -121,9 +123,13 @@ impl<'a> View<'a> {
     }
 
     /// Names of the pods of the Service that are for Windows nodes.
-    pub fn pod_names(&self) -> Vec<String> {
+    pub fn pod_names(&self) -> Arc<[String]> {
         let units = self.units.iter().filter(|unit| unit.is_on_windows);
-        units.flat_map(|unit| unit.pod_names()).collect()
+        let names: Vec<Arc<[String]>> = units.map(|unit| unit.pod_names()).collect();
+        match names.as_slice() {
+            [of_one] => of_one.clone(),
+            _ => names.iter().flat_map(|names| names.iter().cloned()).collect(),
+        }
     }
 
     /// The spec of the Service.
@@ -161,10 +167,6 @@ impl<'a> View<'a> {
     }
 
     fn is_on_windows(&self, node: &str) -> bool {
-        self.cluster
-            .objects
-            .nodes
-            .get(&key("", node))
-            .is_some_and(is_windows)
+        position(&self.cluster.windows, node).is_some()
     }
 }
