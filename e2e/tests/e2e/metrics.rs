@@ -11,6 +11,7 @@ use wn_api::names::node_agent;
 use wn_api::node_reasons::NodeReason;
 use wn_api::reasons::{Reason, conditions};
 use wn_e2e::control_plane::{AuditEvent, ClusterOptions, paths};
+use wn_e2e::fail_open;
 use wn_e2e::objects::{self, text};
 use wn_e2e::operator::{NAME, USER};
 use wn_e2e::simulator::Fault;
@@ -134,6 +135,7 @@ fn names_and_labels(scrape: &Scrape) {
         ("status_writes_total", &[]),
         ("watch_age_seconds", &["topic"]),
         ("watch_restarts_total", &["topic"]),
+        ("workload_findings", &["code", "object_namespace", "severity"]),
     ]);
     let found: BTreeMap<&str, Vec<&str>> = scrape
         .0
@@ -346,6 +348,13 @@ async fn metrics_say_what_was_done() -> Result<()> {
     // Zero, not gone: who looks at the series sees that it is over.
     until(&test, "nodes_by_reason", &pull, 0.0).await?;
     test.ready().await?;
+    test.cluster
+        .kubectl(&["create", "namespace", fail_open::NAMESPACE])
+        .await?;
+    test.create("deployments", fail_open::deployment("worker", true))
+        .await?;
+    let found = [("severity", "Error"), ("object_namespace", fail_open::NAMESPACE)];
+    until(&test, "workload_findings", &found, 1.0).await?;
     agrees_with_the_audit_log(&test).await?;
 
     let scrape = scrape(&test).await?;
