@@ -27,6 +27,8 @@ use crate::world::World;
 
 /// Changes that wait for the judge: enough to keep the watches busy, and few objects.
 const WAITING: usize = 64;
+/// The first lists wait: what a new `WindowsNodeConfig` makes the operator write is more urgent.
+const DELAY: Duration = Duration::from_millis(500);
 /// A session that went well for so long did not fail at once.
 const STEADY: Duration = Duration::from_mins(10);
 
@@ -73,6 +75,7 @@ impl Session {
     }
 
     async fn run(&self) {
+        tokio::time::sleep(DELAY).await;
         let kinds: Vec<_> = kinds(self.calico).collect();
         let (judge, changes) = mpsc::channel(WAITING);
         let mut tasks = JoinSet::new();
@@ -83,7 +86,8 @@ impl Session {
             };
             let pulse = self.metrics.watch(name(kind));
             let api = Api::all_with(pulse.client(self.client.clone()), &resource(kind));
-            tasks.spawn(Feed::new(api, sink, &self.metrics, pulse).for_ever());
+            let feed = Feed::new(api, sink, &self.metrics, pulse);
+            tasks.spawn(feed.for_ever());
         }
         drop(judge);
         let stored = self.world.read(|observed| {
