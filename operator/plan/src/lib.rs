@@ -29,6 +29,7 @@ mod release;
 pub mod selection;
 pub mod share;
 pub mod status;
+mod summary;
 pub mod tigera;
 mod typha;
 pub mod unread;

@@ -14,6 +14,7 @@ mod events;
 mod fake;
 mod finalize;
 mod http;
+mod kind;
 mod lease;
 mod limits;
 mod metrics;

@@ -23,6 +23,7 @@ use wn_api::status::{AdvisoriesStatus, AdvisoryStatus, Severity};
 
 use crate::finding::names_of;
 use crate::observed::Observed;
+use crate::summary;
 
 pub use view::Cluster;
 
@@ -141,18 +142,7 @@ fn key(advisory: &Advisory) -> (Severity, &str, &str, Option<&str>) {
 
 /// How many there are by severity, e.g. `1 Error, 2 Warning`; `none` without any.
 pub fn summary(advisories: &[Advisory]) -> String {
-    let count = |severity| advisories.iter().filter(|a| a.severity == severity).count();
-    let counts = [Severity::Error, Severity::Warning, Severity::Info].map(|s| (s, count(s)));
-    let text: Vec<_> = counts
-        .iter()
-        .filter(|(_, n)| *n > 0)
-        .map(|(s, n)| format!("{n} {s:?}"))
-        .collect();
-    if text.is_empty() {
-        "none".to_owned()
-    } else {
-        text.join(", ")
-    }
+    summary::of(advisories.iter().map(|a| (a.severity, 1)))
 }
 
 /// `status.advisories`: at most `ADVISORY_LIMIT` of them, and how many are left out.

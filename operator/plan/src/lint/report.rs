@@ -7,6 +7,7 @@ use wn_api::status::{FindingCount, FindingStatus, Severity, WorkloadsStatus};
 use wn_workloads::findings::{Code, Finding, Severity as Effect};
 
 use super::events;
+use crate::summary;
 use crate::unread::Unread;
 
 /// Longest message of a finding in the status, in characters.
@@ -69,7 +70,7 @@ impl Report {
         Self {
             series: series(by_namespace),
             status: WorkloadsStatus {
-                summary: summary(&counts),
+                summary: summary::of(counts.iter().map(|((severity, _), number)| (*severity, *number))),
                 counts: counts.into_iter().map(count).collect(),
                 list,
                 omitted,
@@ -95,22 +96,6 @@ fn count(((severity, code), count): ((Severity, Code), i32)) -> FindingCount {
         code: code.to_string(),
         severity,
         count,
-    }
-}
-
-fn summary(counts: &BTreeMap<(Severity, Code), i32>) -> String {
-    let by_severity = [Severity::Error, Severity::Warning, Severity::Info].map(|severity| {
-        let of_it = counts.iter().filter(|((of, _), _)| *of == severity);
-        (severity, of_it.map(|(_, count)| count).sum::<i32>())
-    });
-    let parts = by_severity.iter().filter(|(_, count)| *count > 0);
-    let parts: Vec<_> = parts
-        .map(|(severity, count)| format!("{count} {severity:?}"))
-        .collect();
-    if parts.is_empty() {
-        "none".to_owned()
-    } else {
-        parts.join(", ")
     }
 }
 

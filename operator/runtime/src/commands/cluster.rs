@@ -11,7 +11,8 @@ use wn_workloads::input::Objects;
 use wn_workloads::kinds;
 use wn_workloads::release::Release;
 
-use super::listing::{Kind, Listed, is_forbidden};
+use super::listing::{Listed, is_forbidden};
+use crate::kind::Kind;
 
 /// What was read.
 #[derive(Default)]

@@ -1,24 +1,14 @@
 //! Paged lists of a kind, with the rights of the user.
 
 use anyhow::Context as _;
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
-use kube::core::GroupVersionKind;
-use kube::{Client, Error};
+use kube::Error;
+use kube::api::{Api, DynamicObject, ListParams};
 use serde_json::Value;
-use wn_workloads::kinds;
+
+use crate::kind::Kind;
 
 /// Objects in one answer.
 const PAGE: u32 = 500;
-
-/// A kind as it is served.
-#[derive(Clone, Copy, Debug)]
-pub struct Kind {
-    /// Empty for the core group.
-    pub group: &'static str,
-    pub version: &'static str,
-    pub kind: &'static str,
-    pub plural: &'static str,
-}
 
 /// What came of a list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -28,43 +18,7 @@ pub enum Listed {
     Forbidden,
 }
 
-impl From<&kinds::Kind> for Kind {
-    fn from(kind: &kinds::Kind) -> Self {
-        Self::new(kind.group, kind.version, kind.kind, kind.plural)
-    }
-}
-
 impl Kind {
-    pub const fn new(
-        group: &'static str,
-        version: &'static str,
-        kind: &'static str,
-        plural: &'static str,
-    ) -> Self {
-        Self {
-            group,
-            version,
-            kind,
-            plural,
-        }
-    }
-
-    /// `plural.group`, as in a role.
-    pub fn name(&self) -> String {
-        let dot = if self.group.is_empty() { "" } else { "." };
-        format!("{}{dot}{}", self.plural, self.group)
-    }
-
-    /// The API of the kind, of every namespace or of one.
-    pub fn api(&self, client: &Client, namespace: Option<&str>) -> Api<DynamicObject> {
-        let kind = GroupVersionKind::gvk(self.group, self.version, self.kind);
-        let resource = ApiResource::from_gvk_with_plural(&kind, self.plural);
-        match namespace {
-            Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
-            None => Api::all_with(client.clone(), &resource),
-        }
-    }
-
     /// Hands over each object, one page after the other; `take` says whether it wants more.
     ///
     /// # Errors

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
-use kube::api::{Api, DynamicObject, ListParams};
+use kube::api::ListParams;
 use tracing::warn;
 use wn_api::calico::CalicoApi;
 use wn_plan::lint::{Announcement, Published};
 use wn_workloads::findings::Finding;
 
-use super::session::resource;
 use crate::events::{Budget, Events};
+use crate::kind::Kind;
 
 /// As many at once as the status lists, and ten a minute: a large cluster may have thousands of findings.
 const EVENTS: (u32, Duration) = (20, Duration::from_secs(6));
@@ -90,7 +90,7 @@ async fn publish(
     calico: Option<CalicoApi>,
     announcement: Announcement,
 ) -> Option<Announcement> {
-    match try_publish(client, &events, calico, &announcement).await {
+    match try_publish(&client, &events, calico, &announcement).await {
         Ok(()) => {}
         Err(kube::Error::Api(status)) if status.code < 500 => {
             let Announcement { kind, name, .. } = &announcement;
@@ -110,7 +110,7 @@ async fn publish(
 }
 
 async fn try_publish(
-    client: Client,
+    client: &Client,
     events: &Events,
     calico: Option<CalicoApi>,
     announcement: &Announcement,
@@ -119,10 +119,7 @@ async fn try_publish(
         announcement.kind.in_group(calico.group())
     });
     let namespace = announcement.namespace.as_str();
-    let api: Api<DynamicObject> = match namespace {
-        "" => Api::all_with(client, &resource(kind)),
-        _ => Api::namespaced_with(client, namespace, &resource(kind)),
-    };
+    let api = Kind::from(kind).api(client, Some(namespace).filter(|name| !name.is_empty()));
     // A list of one object needs no other right than the watch has.
     let one = ListParams::default().fields(&format!("metadata.name={}", announcement.name));
     let found = api.list_metadata(&one).await?.items.pop();

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kube::api::{Api, ApiResource};
-use kube::core::GroupVersionKind;
+use kube::api::Api;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tracing::error;
 use wn_api::calico::CalicoApi;
 use wn_plan::lint::{Lint, Published};
 use wn_plan::observed::Config;
-use wn_workloads::kinds::{self, Kind};
+use wn_workloads::kinds;
 use wn_workloads::release::Release;
 
 use super::Findings;
@@ -21,6 +20,7 @@ use super::sink::ToJudge;
 use crate::backoff::Backoff;
 use crate::context::Context;
 use crate::events::Events;
+use crate::kind::Kind;
 use crate::metrics::Metrics;
 use crate::watch::feed::Feed;
 use crate::world::World;
@@ -84,8 +84,9 @@ impl Session {
                 kind: position,
                 judge: judge.clone(),
             };
-            let pulse = self.metrics.watch(name(kind));
-            let api = Api::all_with(pulse.client(self.client.clone()), &resource(kind));
+            let kind = Kind::from(*kind);
+            let pulse = self.metrics.watch(format!("workloads/{}", kind.name()));
+            let api = Api::all_with(pulse.client(self.client.clone()), &kind.resource());
             let feed = Feed::new(api, sink, &self.metrics, pulse);
             tasks.spawn(feed.for_ever());
         }
@@ -102,22 +103,11 @@ impl Session {
 }
 
 /// The kinds that are watched.
-fn kinds(calico: Option<CalicoApi>) -> impl Iterator<Item = &'static Kind> {
-    let of_calico: &[Kind] = match calico {
+fn kinds(calico: Option<CalicoApi>) -> impl Iterator<Item = &'static kinds::Kind> {
+    let of_calico: &[kinds::Kind] = match calico {
         Some(CalicoApi::V1) => &kinds::CALICO_V1,
         Some(CalicoApi::V3) => &kinds::CALICO_V3,
         Some(CalicoApi::Etcd) | None => &[],
     };
     kinds::KUBERNETES.iter().chain(of_calico)
-}
-
-/// Name of the watch in metrics, such as `workloads/networkpolicies.networking.k8s.io`.
-fn name(kind: &Kind) -> String {
-    let dot = if kind.group.is_empty() { "" } else { "." };
-    format!("workloads/{}{dot}{}", kind.plural, kind.group)
-}
-
-pub fn resource(kind: &Kind) -> ApiResource {
-    let gvk = GroupVersionKind::gvk(kind.group, kind.version, kind.kind);
-    ApiResource::from_gvk_with_plural(&gvk, kind.plural)
 }

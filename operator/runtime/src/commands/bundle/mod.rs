@@ -17,8 +17,9 @@ use wn_api::calico::{GROUP_V1, GROUP_V3};
 use wn_api::names::{GROUP, KIND, OPERATOR, VERSION, tigera};
 
 use super::connection::Connection;
-use super::listing::{Kind, Listed};
+use super::listing::Listed;
 use super::{block_on, print};
+use crate::kind::Kind;
 use archive::Archive;
 
 pub const EXAMPLES: &str = "Examples:
